@@ -1,0 +1,101 @@
+"""The protocol that every engine follows: derived from the catalog, always rebuildable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from silmari.model import Filter, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What an engine keeps of one passage, relation or entity.
+
+    Attributes:
+        tokens: The analysed text, tokens joined by single blanks (engines split at blanks only).
+        vector: Shape (dim,), float16, unit length; None while there is none.
+        document_id: The catalog's number of the document.
+        category: Of the document.
+        day: The effective date as ``YYYYMMDD``, or None if undated.
+    """
+
+    id: int
+    tokens: str
+    vector: NDArray[np.float16] | None
+    document_id: int
+    category: str
+    day: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of the catalog's change log.
+
+    Attributes:
+        seq: Its place in the log; grows strictly from change to change.
+        aspect: Which half of the record may differ from what the engine has. An engine that stores
+            both together may ignore it and write the whole record.
+        record: The state now, or None when the item is gone.
+    """
+
+    seq: int
+    kind: Kind
+    id: int
+    aspect: Literal["text", "vector"]
+    record: Record | None
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """Which base an engine mirrors, and up to which change.
+
+    `epoch` changes whenever the catalog's log starts anew; an engine with another base or epoch, or
+    with a seq beyond the catalog's, must be rebuilt.
+    """
+
+    base: str
+    epoch: str
+    seq: int
+
+
+class Engine(Protocol):
+    """A search engine over the catalog's records. Similarities are cosines, higher is better."""
+
+    def reset(self, base: str, epoch: str) -> None:
+        """Empty the engine and give it a fresh watermark with seq 0."""
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Apply changes (in the order of seq) durably and publish them, then raise the watermark.
+
+        Idempotent: applying the same changes again, also after a crash in between, changes nothing.
+        """
+
+    def watermark(self) -> Watermark | None:
+        """The published watermark, or None for an engine that was never filled."""
+
+    def refresh(self) -> None:
+        """See what another process has published since."""
+
+    def sparse(self, tokens: Mapping[str, float], k: int, where: Filter) -> list[tuple[int, float]]:
+        """The best k passages by BM25 (k1 1.2, b 0.75) as (id, score), best first.
+
+        Args:
+            tokens: Question tokens with their weights (multiplied into each term's score).
+        """
+
+    def dense(self, kind: Kind, vector: NDArray[np.float32], k: int, where: Filter) -> list[tuple[int, float]]:
+        """The k nearest items by cosine as (id, similarity), best first; equal to exact when filtered."""
+
+    def similarity(self, kind: Kind, vector: NDArray[np.float32], ids: Sequence[int]) -> dict[int, float]:
+        """Exact cosines of exactly these ids; ids without a vector are left out."""
+
+    def counts(self) -> Mapping[str, int]:
+        """How many texts and vectors are held, as ``{"texts": n, "vectors": m}``."""
+
+    def close(self) -> None:
+        """Release files and connections."""

@@ -1,0 +1,64 @@
+"""All settings in one model: keyword arguments, SILMARI_* variables, silmari.toml, defaults, in that order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import platformdirs
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+
+class Settings(BaseSettings):
+    """What a knowledge base is opened with; see docs/settings.md.
+
+    Sizes are in bytes unless the name says otherwise; times are in seconds.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="SILMARI_", toml_file="silmari.toml", extra="forbid", frozen=True, env_ignore_empty=True
+    )
+
+    kb: Path = Field(Path(".silmari"), description="Folder of the knowledge base.")
+    cache: Path = Field(
+        Path(platformdirs.user_cache_dir("silmari")), description="Shared cache of vectors, by content."
+    )
+    embedder: str = Field("bundled", description="Name of the embedder, such as bundled or openai:NAME.")
+    llm: str | None = Field(None, description="Chat model that writes answers; none: quoted sentences.")
+    base_url: str | None = Field(None, description="Base URL of an OpenAI-compatible service for llm and embedder.")
+    api_key: SecretStr | None = Field(None, description="Its key; else the provider's own variable is read.")
+    engine: str = Field("local", description="Engine URL.")
+    catalog: str = Field("sqlite", description="Catalog URL.")
+
+    k: int = Field(5, ge=1, le=1000, description="How many hits a search returns.")
+    way: str = Field("fused", description="Way of retrieval.")
+    min_relevance: float = Field(
+        0.25, ge=0, le=1, description="Least relevance that an answer is built from; below: not found."
+    )
+
+    passage_words: int = Field(200, ge=20, le=2000, description="Length of a passage in words (Latin text).")
+    passage_chars: int = Field(500, ge=50, le=8000, description="Length of a passage in characters (Korean, CJK).")
+    user_dictionary: Path | None = Field(None, description="Kiwi user dictionary for Korean analysis.")
+
+    max_file_mb: int = Field(200, ge=1, description="Largest file that is read, in MB.")
+    max_pages: int = Field(2000, ge=1, description="PDF pages that are read; a longer one is cut and says so.")
+    max_cells: int = Field(5_000_000, ge=1, description="Cells of a table file that are read.")
+    max_cell_chars: int = Field(32_767, ge=100, description="Characters of one cell that are kept.")
+    exclude: tuple[str, ...] = Field((), description="Glob patterns of files that are passed over.")
+    password: SecretStr | None = Field(None, description="Password for encrypted PDF files.")
+
+    concurrency: int = Field(16, ge=1, le=256, description="Model calls in flight at once.")
+    timeout: float = Field(60.0, gt=0, description="Deadline of one model call.")
+    total_timeout: float = Field(180.0, gt=0, description="Deadline of a call with all its retries.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Keyword arguments first, then the environment, then silmari.toml in the working folder."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
