@@ -94,6 +94,8 @@ class Document:
         sha256: Of the bytes that were read (hex).
         sections: What was read, in reading order.
         triplets: Given by the user with a record; usually empty.
+        notes: One sentence for each thing that was left out although the file was read, such as
+            pages past the limit.
     """
 
     uri: str
@@ -104,6 +106,7 @@ class Document:
     sha256: str
     sections: tuple[Section, ...]
     triplets: tuple[Triplet, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Search engines behind one protocol, derived from the catalog."""
