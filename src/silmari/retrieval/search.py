@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,10 +18,6 @@ from silmari.retrieval.question import Question
 from silmari.retrieval.relevance import coverage, relevance
 from silmari.retrieval.sparse import Scored, sparse
 from silmari.retrieval.trace import Trace
-
-# Passages that a fused search draws to know how similar an average one is to the question.
-SAMPLE = 1_000
-
 
 class Shelf(Protocol):
     """What a search needs of the catalog."""
@@ -54,6 +49,7 @@ class Searcher:
     """Everything a search runs on.
 
     Attributes:
+        sample: Numbers of some hundred passages drawn at random, the same for the same contents.
         unrelated: The embedder's mean similarity of unrelated pairs (see `relevance`), measured when
             it is first needed; None without an embedder.
     """
@@ -61,6 +57,7 @@ class Searcher:
     engine: Engine
     shelf: Shelf
     readiness: Readiness
+    sample: Callable[[], Sequence[int]]
     unrelated: Callable[[], float] | None
 
     def search(self, question: Question, way: Way, k: int, where: Filter, trace: Trace) -> list[Hit]:
@@ -107,19 +104,12 @@ class Searcher:
                 ranked, by_terms = cascade(question, self.engine, k, where)
                 lists = {"sparse": by_terms}
             elif way == "fused":
-                result = fused(question, self.engine, k, where, self._sample(), self.readiness.passages)
+                result = fused(question, self.engine, k, where, self.sample(), self.readiness.passages)
                 ranked, lists = result.ranked, {"sparse": result.sparse, "dense": result.dense}
             else:
                 raise UsageError(f"There is no way named {way}; the ways are {', '.join(WAYS)}.")
             entry.update(asked=k, found=len(ranked), **{f"by_{name}": len(found) for name, found in lists.items()})
         return ranked, lists
-
-    def _sample(self) -> Sequence[int]:
-        """The same random passages for the same base: the engine leaves out those it does not have."""
-        highest = self.engine.highest_id()
-        if highest <= SAMPLE:
-            return range(1, highest + 1)
-        return random.Random(highest).sample(range(1, highest + 1), SAMPLE)
 
     def _tell_readiness(self, question: Question, way: Way, trace: Trace) -> None:
         ready = self.readiness
