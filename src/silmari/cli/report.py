@@ -7,13 +7,13 @@ import typer
 from silmari.cli.common import NOTHING_DONE, OK, SOME_FAILED, console, print_json
 from silmari.ingest import AddReport
 
-_WORDS = {
-    "added": "added",
-    "updated": "updated",
-    "unchanged": "unchanged",
-    "skipped": "skipped",
-    "failed": "failed",
-}
+
+def summary(report: AddReport) -> str:
+    """How many files came to which end, as one line; empty when there were none."""
+    parts = [f"{count:,} {status}" for status, count in report.counts.items()]
+    if report.removed:
+        parts.append(f"{len(report.removed):,} removed")
+    return f"{', '.join(parts)}." if parts else ""
 
 
 def finish(report: AddReport, as_json: bool) -> None:
@@ -32,14 +32,11 @@ def _tell(report: AddReport) -> None:
     out = console()
     for file in report.files:
         if file.reason:
-            out.print(f"{_WORDS[file.status]}: {file.uri}: {file.reason}", soft_wrap=True)
+            out.print(f"{file.status}: {file.uri}: {file.reason}", soft_wrap=True)
     for uri in report.removed:
         out.print(f"removed: {uri}", soft_wrap=True)
-    parts = [f"{count:,} {_WORDS[status]}" for status, count in report.counts.items()]
-    if report.removed:
-        parts.append(f"{len(report.removed):,} removed")
-    if parts:
-        out.print(f"{', '.join(parts)}.")
+    if line := summary(report):
+        out.print(line)
     waiting = report.pending.get("vectors", 0)
     if waiting:
         out.print(f"{waiting:,} texts have no vector yet; BM25 finds them already, silmari build makes the vectors.")

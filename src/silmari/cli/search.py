@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -65,16 +66,16 @@ def search(
         out.print()
     if not hits:
         out.print("Nothing was found.")
-    show_trace(trace, explain)
+    show_trace(trace.as_json(), explain)
 
 
-def show_trace(trace: Any, explain: bool) -> None:
+def show_trace(trace: Mapping[str, Any], explain: bool) -> None:
     """The trace's notes, and on request its stages."""
     out = console()
-    for note in trace.notes:
+    for note in trace.get("notes", ()):
         out.print(f"Note: {note}", style="yellow")
     if explain:
-        for entry in trace.stages:
+        for entry in trace.get("stages", ()):
             rest = ", ".join(f"{name} {value}" for name, value in entry.items() if name not in ("stage", "ms"))
             out.print(f"{entry['ms']:8.1f} ms  {entry['stage']}: {rest}", style="dim", soft_wrap=True)
 
