@@ -34,7 +34,7 @@ _DAY = re.compile(
     re.IGNORECASE,
 )
 _ENGLISH = re.compile(
-    rf"(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)?[\s\-./]+(?:of\s+)?(?P<m>{_MONTH})\.?,?[\s\-./]+{_YEAR}"
+    rf"(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)?[\s\-./]*(?:of\s+)?(?P<m>{_MONTH})\.?,?[\s\-./]*{_YEAR}"
     rf"|(?P<m2>{_MONTH})\.?\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y2>[12]\d{{3}}))",
     re.IGNORECASE,
 )
@@ -118,7 +118,12 @@ def date_in_name(name: str) -> str | None:
     stem = re.sub(r"\.[A-Za-z][A-Za-z0-9]{1,4}$", "", stem)
     stem = stem.replace("_", " ")
     for patterns in ((_DAY_NAME, _ENGLISH_NAME, _SHORT_NAME), (_QUARTER_NAME, _YEAR_MONTH_NAME)):
-        found = [(match.start(), iso) for pattern in patterns for match in pattern.finditer(stem) if (iso := _iso(match))]
+        found = [
+            (match.start(), iso)
+            for pattern in patterns
+            for match in pattern.finditer(stem)
+            if (iso := _iso(match)) and _likely(iso)
+        ]
         if found:
             return max(found)[1]
     return None
@@ -143,7 +148,8 @@ def date_column(columns: Sequence[str], rows: Sequence[Row]) -> int | None:
         values = [cells[index] for cells in sample if cells[index].strip(" -")]
         if not values:
             continue
-        share = sum(parse_date(value, in_date_column=named) is not None for value in values) / len(values)
+        days = [parse_date(value, in_date_column=named) for value in values]
+        share = sum(day is not None and (named or _likely(day)) for day in days) / len(values)
         if share < (0.6 if named else 0.95) or (not named and len(values) < min(3, len(sample))):
             continue
         rank = (2 if named else 0) + bool(_FIRST_CHOICE.search(header)) - bool(_LAST_CHOICE.search(header))
@@ -151,6 +157,11 @@ def date_column(columns: Sequence[str], rows: Sequence[Row]) -> int | None:
         if best is None or choice > best:
             best = choice
     return None if best is None else -best[2]
+
+
+def _likely(iso: str) -> bool:
+    """Whether a day that nothing names as one is more than a number that happens to look like it."""
+    return "1900" <= iso < "2200"
 
 
 def _iso(match: re.Match[str]) -> str | None:
@@ -175,7 +186,7 @@ def _cell(pattern: re.Pattern[str]) -> re.Pattern[str]:
 
 
 def _name(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\d.])(?:{pattern.pattern})(?!\d)", re.IGNORECASE)
+    return re.compile(rf"(?<!\d)(?:{pattern.pattern})(?!\d)", re.IGNORECASE)
 
 
 _DAY_CELL, _ENGLISH_CELL, _SHORT_CELL, _SHORT_BARE_CELL = map(_cell, (_DAY, _ENGLISH, _SHORT, _SHORT_BARE))
