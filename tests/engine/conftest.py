@@ -1,0 +1,43 @@
+"""Every engine passes the same suite: add its opener to `OPENERS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from silmari.engine.base import Engine
+
+
+def _local(folder: Path) -> Engine:
+    from silmari.engine.local import LocalEngine
+
+    return LocalEngine(folder / "engine")
+
+
+OPENERS: dict[str, Callable[[Path], Engine]] = {"local": _local}
+
+
+@pytest.fixture(params=sorted(OPENERS))
+def open_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Engine]]:
+    """Opens the same engine each time it is called: filled once, found again. One is open at a time."""
+    opened: list[Engine] = []
+
+    def opener() -> Engine:
+        if opened:
+            opened.pop().close()
+        opened.append(OPENERS[request.param](tmp_path))
+        return opened[-1]
+
+    yield opener
+    for engine in opened:
+        engine.close()
+
+
+@pytest.fixture
+def engine(open_engine: Callable[[], Engine]) -> Engine:
+    """An engine that was reset and holds nothing."""
+    fresh = open_engine()
+    fresh.reset("base", "epoch")
+    return fresh
