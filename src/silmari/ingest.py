@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from silmari.errors import SkippedError, UnreadableError
-from silmari.model import Document, Passage
+from silmari.model import Document
 
 if TYPE_CHECKING:
-    from silmari.catalog.catalog import Catalog, ReadDocument
+    from silmari.catalog.catalog import Catalog
     from silmari.catalog.vector_cache import VectorCache
+    from silmari.catalog.words import ReadDocument
     from silmari.engine.mirror import Mirror
     from silmari.language.analysis import Analyser
     from silmari.providers.embedding import Embedder
@@ -104,7 +105,7 @@ class Pipeline:
 
     def read_file(self, path: Path) -> FileResult:
         """Read one file into the catalog, in one transaction; never raises for what is wrong with the file."""
-        from silmari.catalog.catalog import FileInfo
+        from silmari.catalog.words import FileInfo
         from silmari.reading import read, uri_of
 
         uri = uri_of(path)
@@ -138,8 +139,8 @@ class Pipeline:
 
     def prepare(self, documents: Sequence[Document]) -> list[ReadDocument]:
         """Split and analyse documents, all their passages in one go (Kiwi works on many at once)."""
-        from silmari.catalog.catalog import AnalysedPassage, ReadDocument
         from silmari.catalog.vector_cache import text_hash
+        from silmari.catalog.words import AnalysedPassage, ReadDocument, embedding_input
         from silmari.reading import name_title
         from silmari.language.normalise import clean
         from silmari.splitting import split
@@ -147,7 +148,7 @@ class Pipeline:
         passages = [split(document, words=self.words, chars=self.chars) for document in documents]
         names = [name_title(document.uri) for document in documents]
         # What is indexed and embedded: the hash is that of the embedder's exact input.
-        texts = [clean(indexed_text(passage)) for group in passages for passage in group]
+        texts = [clean(embedding_input(passage)) for group in passages for passage in group]
         tokens = iter(self.analyser.tokens_many([*texts, *names]))
         hashes = iter([text_hash(text) for text in texts])
         analysed = [
@@ -217,11 +218,6 @@ class Pipeline:
     ) -> FileResult:
         self.catalog.note_problem(uri, size, mtime_ns, status, reason)
         return FileResult(uri, status, reason)
-
-
-def indexed_text(passage: Passage) -> str:
-    """Title and headings, then the text: what BM25 and the embedder see of a passage."""
-    return f"{passage.context}\n{passage.text}" if passage.context else passage.text
 
 
 def _os_reason(error: OSError) -> str:

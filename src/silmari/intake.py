@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from silmari.errors import BusyError, UsageError
+from silmari.errors import UsageError
 from silmari.ingest import AddReport, FileResult, OnProgress, Pipeline, Progress
 
 if TYPE_CHECKING:
-    from silmari.catalog.lease import Lease
     from silmari.model import Document
 
 Until = Literal["read", "all"]
@@ -23,10 +22,9 @@ PATIENCE = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """The pipeline, the lease that lets one process at a time make vectors, and what to pass over."""
+    """The pipeline, and what to pass over."""
 
     pipeline: Pipeline
-    lease: Lease
     exclude: Sequence[str]
 
     def add(
@@ -85,7 +83,7 @@ class Intake:
                 report.files.append(FileResult(f"record:{name or number}", "failed", str(error)))
         for start in range(0, len(documents), RECORDS):
             group = documents[start : start + RECORDS]
-            for uri, status in self.pipeline.catalog.put_records(self.pipeline.prepare(group)):
+            for uri, status in self.pipeline.catalog.put_records(self.pipeline.prepare(group)).items():
                 report.files.append(FileResult(uri, status))
             if on_progress is not None:
                 on_progress(Progress("read", start + len(group), len(documents)))
@@ -124,23 +122,18 @@ class Intake:
             on_progress(Progress("read", len(found), len(found)))
 
     def _finish(self, report: AddReport, until: Until, on_progress: OnProgress | None) -> AddReport:
-        lag = self.pipeline.mirror.follow(wait=5.0)
-        if until == "all" and self.pipeline.embedder is not None and self.pipeline.catalog.count_pending():
+        pipeline, mirror = self.pipeline, self.pipeline.mirror
+        lag = mirror.follow(wait=5.0)
+        if until == "all" and pipeline.embedder is not None and pipeline.catalog.count_pending():
             # One process at a time makes vectors, so that no text is embedded twice.
-            if not self.lease.acquire(PATIENCE):
-                raise BusyError(
-                    f"Another process ({self.lease.holder()}) is making vectors for this base; what was read is kept,"
-                    " run silmari build when it is done."
-                )
-            try:
-                self.pipeline.embed_pending(on_progress)
-                lag = self.pipeline.mirror.follow()
-            finally:
-                self.pipeline.mirror.demote()
-                self.lease.release()
-        if lag:
+            with mirror.writing(PATIENCE) as mine:
+                if mine:
+                    pipeline.embed_pending(on_progress)
+                    lag = mirror.follow()
+        pending = pipeline.catalog.count_pending() if pipeline.embedder else 0
+        if lag or (pending and until == "all"):
             report.notes.append(
-                f"Another process ({self.lease.holder()}) is writing to the index; it will take in the last {lag:,} changes."
+                "Another process is writing to this base; run silmari build when it is done to complete the rest."
             )
-        report.pending = {"vectors": self.pipeline.catalog.count_pending() if self.pipeline.embedder else 0}
+        report.pending = {"vectors": pending}
         return report

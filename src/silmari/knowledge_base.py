@@ -71,8 +71,11 @@ class KnowledgeBase:
             },
             create=create,
         )
-        self._lease = Lease(self.folder)
-        self._mirror = Mirror(self.catalog, self._lease, partial(open_engine, settings.engine, self.folder))
+        self._mirror = Mirror(
+            self.catalog,
+            lambda wait: Lease.try_take(self.folder, timeout=wait),
+            partial(open_engine, settings.engine, self.folder),
+        )
         self._background = Background()
         self._lock = threading.RLock()
         self._sampled: tuple[int, Sequence[int]] = (-1, ())
@@ -113,7 +116,6 @@ class KnowledgeBase:
         """End background work and release files."""
         self._background.close()
         self._mirror.close()
-        self._lease.release()
         self.catalog.close()
         self._cache.close()
 
@@ -319,12 +321,12 @@ class KnowledgeBase:
             chosen.passage_words,
             chosen.passage_chars,
         )
-        return Intake(pipeline, self._lease, chosen.exclude)
+        return Intake(pipeline, chosen.exclude)
 
     def _searcher(self) -> Searcher:
         lag = self._mirror.follow()
         counts = self.catalog.statistics()
-        ready = Readiness(counts.passages, counts.passages - counts.pending_passages, lag)
+        ready = Readiness(counts.passages, counts.passages - counts.pending["vectors"], lag)
         return Searcher(self._mirror.engine, self.catalog, ready, self._sample, self._unrelated)
 
     def _sample(self) -> Sequence[int]:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select, text
 
 from silmari.catalog import changes, filing, migrations, queries, rebuilding, vectors, writing
 from silmari.catalog.rules import chunks, to_json
@@ -229,6 +229,16 @@ class Catalog:
         with self._store.read() as connection:
             return queries.passages_by_id(connection, ids)
 
+    def tokens(self, ids: Collection[int]) -> dict[int, str]:
+        """The tokens of passages, joined by blanks; ids that are gone are left out."""
+        with self._store.read() as connection:
+            return queries.tokens(connection, ids)
+
+    def sample(self, size: int) -> list[int]:
+        """The numbers of up to `size` passages drawn at random, the same for the same contents."""
+        with self._store.read() as connection:
+            return queries.sample(connection, size)
+
     def passages_of(self, document_id: int) -> list[Passage]:
         """All passages of a document, in reading order."""
         with self._store.read() as connection:
@@ -255,6 +265,22 @@ class Catalog:
         """The documents at uris, in files or folders, or at uris that match a glob such as ``*.pdf``."""
         with self._store.read() as connection:
             return queries.document_ids(connection, uris)
+
+    def matching(self, patterns: Iterable[str]) -> list[str]:
+        """The uris of files and records that paths, folders, globs and uris name, sorted."""
+        with self._store.read() as connection:
+            return queries.uris(connection, patterns)
+
+    def categories(self) -> frozenset[str]:
+        """The categories of the documents."""
+        with self._store.read() as connection:
+            return queries.categories(connection)
+
+    def check(self) -> str | None:
+        """What is wrong with the file as a database, or None if it is sound; reads all of it."""
+        with self._store.read() as connection:
+            found = connection.execute(text("PRAGMA quick_check")).scalar_one()
+        return None if found == "ok" else f"{self._store.path} is damaged: {found}"
 
     def undated_count(self) -> int:
         """How many passages have no date, so that a filter by date leaves them out."""

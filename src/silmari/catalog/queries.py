@@ -74,6 +74,22 @@ def passages_by_id(connection: Connection, ids: Collection[int]) -> dict[int, tu
     return {number: found[number] for number in ids if number in found}
 
 
+def tokens(connection: Connection, ids: Collection[int]) -> dict[int, str]:
+    """The tokens of passages, joined by blanks, without those of their documents' names."""
+    found: dict[int, str] = {}
+    for chunk in chunks(dict.fromkeys(ids)):
+        rows = connection.execute(select(passages.c.id, passages.c.tokens).where(passages.c.id.in_(chunk)))
+        found.update((row.id, row.tokens) for row in rows)
+    return found
+
+
+def sample(connection: Connection, size: int) -> list[int]:
+    """Passages drawn at random: the same for the same contents, whatever order they came in."""
+    # Hashes are as good as random, and indexed.
+    rows = connection.execute(select(passages.c.id).order_by(passages.c.text_hash, passages.c.id).limit(size))
+    return list(rows.scalars())
+
+
 def passages_of(connection: Connection, document_id: int) -> list[Passage]:
     """All passages of a document, in reading order."""
     rows = connection.execute(
@@ -186,6 +202,32 @@ def document_ids(connection: Connection, patterns: Iterable[str]) -> frozenset[i
             matches = {row.document_id for row in rows if fits(row.uri) or fits_end(row.uri)}
         found |= matches
     return frozenset(found)
+
+
+def uris(connection: Connection, patterns: Iterable[str]) -> list[str]:
+    """The files and records that paths, folders, globs and uris name, sorted; see `document_ids`.
+
+    Files that were skipped or failed are among them.
+    """
+    found: set[str] = set()
+    known = set(connection.execute(select(files.c.path)).scalars())
+    # A record of a file goes by its own uri; everything else by its file.
+    for row in connection.execute(select(sources.c.uri, sources.c.path)):
+        known.add(row.uri)
+    for pattern in map(_nfc, patterns):
+        folder = _folder(pattern)
+        matches = {uri for uri in known if uri == pattern or uri.startswith(folder)}
+        if not matches and re.search(r"[*?\[]", pattern):
+            fits = re.compile(fnmatch.translate(pattern)).match
+            fits_end = re.compile(fnmatch.translate("*[/\\\\]" + pattern)).match
+            matches = {uri for uri in known if fits(uri) or fits_end(uri)}
+        found |= matches
+    return sorted(found)
+
+
+def categories(connection: Connection) -> frozenset[str]:
+    """The categories of the documents."""
+    return frozenset(connection.execute(select(documents.c.category).distinct()).scalars())
 
 
 def undated_count(connection: Connection) -> int:

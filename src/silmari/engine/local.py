@@ -135,6 +135,11 @@ class LocalEngine:
         now = self._now
         return now.text.search(tokens, k, where) if now else []
 
+    def frequencies(self, tokens: Sequence[str]) -> Mapping[str, int]:
+        """In how many passages each token occurs; deleted ones count until segments merge."""
+        now = self._now
+        return {token: now.text.frequency(token) if now else 0 for token in tokens}
+
     def dense(self, kind: Kind, vector: NDArray[np.float32], k: int, where: Filter) -> list[tuple[int, float]]:
         """The k nearest items by cosine as (id, similarity), best first; see `Engine.dense`.
 

@@ -129,6 +129,10 @@ class TextIndex:
         found = [(int(id), float(score)) for id, (score, _) in zip(ids, hits, strict=True)]
         return sorted(found, key=lambda hit: (-hit[1], hit[0]))
 
+    def frequency(self, token: str) -> int:
+        """In how many passages a token occurs."""
+        return int(self._searcher.doc_freq("tokens", token))
+
     def _query(self, tokens: Mapping[str, float], where: Filter) -> tantivy.Query | None:
         query, occur, schema = tantivy.Query, tantivy.Occur, self._schema
         terms = [
