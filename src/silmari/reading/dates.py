@@ -22,7 +22,10 @@ _MONTHS = {
 }  # fmt: skip
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _YEAR = r"(?P<y>[12]\d{3})"
-_TIME = r"(?:[T\s]+(?:오전|오후|AM|PM)?\s*\d{1,2}(?::|시\s*)\d{1,2}(?:(?::|분\s*)\d{1,2}(?:\.\d+)?초?)?분?\s*(?:AM|PM)?\s*(?:Z|[+-]\d\d:?\d\d)?)?"
+_TIME = (
+    r"(?:[T\s]+(?:오전|오후|AM|PM)?\s*\d{1,2}(?::|시\s*)\d{1,2}(?:(?::|분\s*)\d{1,2}(?:\.\d+)?초?)?분?"
+    r"\s*(?:AM|PM)?\s*(?:Z|[+-]\d\d:?\d\d)?)?"
+)
 _WEEKDAY = r"(?:\s*\(?(?:[월화수목금토일](?:요일)?|mon|tue|wed|thu|fri|sat|sun)\)?)?"
 
 # Written so that a date with another digit before or after it is none: 20240131 is, 1202401315 is not.
@@ -66,11 +69,10 @@ _HEADER = re.compile(
 )
 # When several columns hold dates: what happened or was recorded comes before bounds of validity.
 _FIRST_CHOICE = re.compile(
-    r"^(?:날짜|일자|일시|date)$|기준|등록|작성|발생|거래|주문|판매|계약|게시|created|published|issued|transaction|order", re.IGNORECASE
+    r"^(?:날짜|일자|일시|date)$|기준|등록|작성|발생|거래|주문|판매|계약|게시|created|published|issued|transaction|order",
+    re.IGNORECASE,
 )
-_LAST_CHOICE = re.compile(
-    r"종료|만료|마감|까지|수정|변경|\bend|expir|due|updated|modified|생년|birth", re.IGNORECASE
-)
+_LAST_CHOICE = re.compile(r"종료|만료|마감|까지|수정|변경|\bend|expir|due|updated|modified|생년|birth", re.IGNORECASE)
 
 
 def parse_date(text: str, *, in_date_column: bool = False) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from silmari.model import Table
 from silmari.reading.cells import MAX_COLUMNS, Budget
 from silmari.reading.content import Content
-from silmari.reading.encoding import decode
+from silmari.reading.encoding import decoded
 from silmari.reading.limits import Limits
 from silmari.reading.tabular import GridRow, tables
 
@@ -28,9 +28,9 @@ def read(data: bytes, name: str, limits: Limits) -> Content:
         name: The file's name; ``.tsv`` decides in favour of tabs when the content does not.
         limits: Cells past the limit are cut and noted.
     """
-    decoded = decode(data)
+    source = decoded(data)
     # NUL bytes come from broken exports; they are no content and would end the cell in many programs.
-    text = decoded.text.replace("\0", "")
+    text = source.text.replace("\0", "")
     delimiter = find_delimiter(text) or ("\t" if name.lower().endswith((".tsv", ".tab")) else ",")
     budget = Budget(limits)
     grid = _grid(text, delimiter, budget)
@@ -38,7 +38,7 @@ def read(data: bytes, name: str, limits: Limits) -> Content:
     if not found:
         budget.notes.append("There are no cells with content.")
     sections: tuple[Table, ...] = tuple(found)
-    return Content("csv", "", sections, notes=decoded.notes + budget.all_notes())
+    return Content("csv", "", sections, notes=source.notes + budget.all_notes())
 
 
 def find_delimiter(text: str) -> str | None:
@@ -111,9 +111,7 @@ def _records(text: str, delimiter: str, budget: Budget) -> Iterator[list[str]]:
         repairs += 1
         budget.notes.append("A quotation mark is never closed; it was taken as a character of its cell.")
         end = text.find("\n", begin) + 1 if repairs <= _MAX_REPAIRS else len(text)
-        yield from csv.reader(
-            io.StringIO(text[begin:end], newline=""), delimiter=delimiter, quoting=csv.QUOTE_NONE
-        )
+        yield from csv.reader(io.StringIO(text[begin:end], newline=""), delimiter=delimiter, quoting=csv.QUOTE_NONE)
         start = end
 
 

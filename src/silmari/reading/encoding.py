@@ -45,8 +45,13 @@ class Decoded:
         return (f"{self.replaced} places are no valid {self.encoding} text and were replaced by \ufffd.",)
 
 
-def decode(data: bytes, declared: str | None = None) -> Decoded:
-    """Decode a whole file.
+def decode(data: bytes) -> str:
+    """The text of a whole file, without byte order mark; what cannot be decoded becomes U+FFFD."""
+    return decoded(data).text
+
+
+def decoded(data: bytes, declared: str | None = None) -> Decoded:
+    """The text of a whole file, with the encoding that was found.
 
     Args:
         data: The file's bytes.

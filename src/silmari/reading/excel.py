@@ -6,6 +6,7 @@ import datetime as dt
 import io
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -99,8 +100,8 @@ def _too_far(facts: SheetFacts, limits: Limits) -> bool:
 
 def _extent(facts: SheetFacts, limits: Limits) -> str:
     return (
-        f"its cells spread over {max(facts.area, facts.values):,} places, far more than max_cells ({limits.max_cells:,}); "
-        "delete stray cells outside of the table or raise max_cells"
+        f"its cells spread over {max(facts.area, facts.values):,} places, far more than max_cells "
+        f"({limits.max_cells:,}); delete stray cells outside of the table or raise max_cells"
     )
 
 
@@ -126,9 +127,7 @@ def _grid(sheet: CalamineSheet, facts: SheetFacts, budget: Budget) -> tuple[list
     return rows, spans
 
 
-def _fill_merged(
-    rows: list[GridRow], top: int, ranges: Sequence[tuple[int, int, int, int]]
-) -> dict[int, int]:
+def _fill_merged(rows: list[GridRow], top: int, ranges: Sequence[tuple[int, int, int, int]]) -> dict[int, int]:
     """Give every cell of a merged range its value, within the rows that were read.
 
     Returns:
@@ -155,8 +154,7 @@ def _fill_merged(
                 cells[column] = cells[column] or value
         spans[first_row + 1] = max(spans.get(first_row + 1, 0), end_row + 1)
     for index, stated in own.items():
-        row = rows[index]
-        rows[index] = GridRow(row.number, row.cells, max(1, stated))
+        rows[index] = replace(rows[index], sources=max(1, stated))
     return spans
 
 

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from silmari.model import Row, Table
 from silmari.reading.dates import date_column, parse_date, says_date
@@ -16,7 +17,9 @@ from silmari.reading.dates import date_column, parse_date, says_date
 _SAMPLE = 200
 _MAX_HEADER_ROWS = 6
 _MAX_NAME = 200
-_NUMBER = re.compile(r"\(?[+\-−▲△]?\s?[₩￦$€£¥]?\s?[+\-]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e[+\-]?\d+)?\s?%?\)?", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"\(?[+\-−▲△]?\s?[₩￦$€£¥]?\s?[+\-]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e[+\-]?\d+)?\s?%?\)?", re.IGNORECASE
+)
 _CODE = re.compile(r"[\d][\d\-() /:.]{5,}|\S+@\S+\.\S+|https?://\S+|TRUE|FALSE|\d+:\d\d(?::\d\d)?")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _NEUTRAL = re.compile(r"[-–—.…·]*|#[A-Z/0!?]+|n/?a|null|none|nan", re.IGNORECASE)
@@ -242,7 +245,11 @@ def _may_be_header(body: Sequence[GridRow]) -> bool:
         # A name does not occur among its own values, unless the whole header is printed again
         # or a merged label reaches into the next header row.
         again = [row for row in rest if row.cells[index] == cell and row.cells != first.cells]
-        if again and texts[cell] == 1 and any(row.number - first.number > _MAX_HEADER_ROWS or _has_data(row) for row in again):
+        if (
+            again
+            and texts[cell] == 1
+            and any(row.number - first.number > _MAX_HEADER_ROWS or _has_data(row) for row in again)
+        ):
             return False
     return not _is_form(first, rest, len(values))
 
@@ -274,11 +281,11 @@ def _is_series(first: GridRow, data: Sequence[tuple[int, str]], rest: Sequence[G
     def steps(cells: Sequence[str]) -> set[int]:
         days = [parse_date(cell) for cell in cells]
         if all(days):
-            return {(str(after) > str(before)) - (str(after) < str(before)) for before, after in zip(days, days[1:], strict=False)}
+            return {(str(after) > str(before)) - (str(after) < str(before)) for before, after in pairwise(days)}
         if not all(cell.isascii() and cell.isdigit() and len(cell) <= 4 for cell in cells):
             return {0}
         numbers = [int(cell) for cell in cells]
-        return {after - before for before, after in zip(numbers, numbers[1:], strict=False)}
+        return {after - before for before, after in pairwise(numbers)}
 
     step = steps([cell for _, cell in data])
     if len(step) != 1 or step == {0}:
