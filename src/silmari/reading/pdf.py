@@ -15,6 +15,7 @@ from silmari.reading.limits import Limits
 from silmari.reading.pdf_glyphs import runs
 from silmari.reading.pdf_layout import Line, lines
 from silmari.reading.pdf_paragraphs import compose
+from silmari.reading.pdf_tables import fold, rulings, walls
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -120,7 +121,9 @@ def _page(document: Any, index: int) -> list[Line] | None:
         textpage = page.get_textpage()
         try:
             _, bottom, _, top = page.get_bbox()
-            return lines(runs(textpage), bottom, top)
+            drawn = rulings(page)
+            found = runs(textpage, lambda turn: walls(drawn.seen_from(turn)))
+            return lines(found, bottom, top, lambda group, turn: fold(group, drawn.seen_from(turn)))
         finally:
             textpage.close()
     except pypdfium2.PdfiumError:

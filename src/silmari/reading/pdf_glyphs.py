@@ -10,6 +10,7 @@ import ctypes
 import math
 import re
 import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,8 @@ _BLANKS = frozenset(" \t\u00a0\u2002\u2003\u2009\u202f\u3000")
 
 # Whether a line runs along the page's height instead of its width; its sense there; the sense in which lines follow.
 Turn = tuple[bool, int, int]
+# A vertical line at a place, from top to bottom.
+Wall = tuple[float, float, float]
 UPRIGHT: Turn = (False, 1, -1)
 # Vertical Japanese: lines run down the page and follow each other leftwards.
 VERTICAL: Turn = (True, -1, -1)
@@ -46,6 +49,8 @@ class Run:
         order: Place in the page's own order.
         text: What it reads; ends with a blank if the source has one there.
         broken: Whether it ends with a hyphen that pdfium takes for a broken word's.
+        cells: How many cells of a ruled table it holds.
+        glyphs: Its characters while it grows.
     """
 
     turn: Turn
@@ -58,6 +63,7 @@ class Run:
     order: int
     text: str = ""
     broken: bool = False
+    cells: int = 1
     glyphs: list[_Glyph] = field(default_factory=list)
 
 
@@ -77,16 +83,21 @@ class _Glyph:
     guessed: bool
 
 
-def runs(textpage: Any) -> list[Run]:
+def runs(textpage: Any, walls: Callable[[Turn], Sequence[Wall]] = lambda _: ()) -> list[Run]:
     """All runs of a page, in the order of its content.
 
     Args:
         textpage: A `pypdfium2.PdfTextPage`.
+        walls: The lines that no run goes through, in the frame of the direction that is asked for.
     """
     found: list[Run] = []
+    known: dict[Turn, Sequence[Wall]] = {}
     for stretch in _stretches(_glyphs(textpage)):
+        turn = stretch[0].turn
+        if turn not in known:
+            known[turn] = walls(turn)
         for glyph in stretch:
-            _place(found, glyph)
+            _place(found, glyph, known[turn])
     for run in found:
         _spell(run)
     return [run for run in found if run.text.strip()]
@@ -176,7 +187,13 @@ def _stretches(glyphs: list[_Glyph]) -> list[list[_Glyph]]:
         stretch.append(glyph)
     if stretch:
         stretches.append(stretch)
-    return [_upright(stretch) for stretch in stretches]
+    stretches = [_upright(stretch) for stretch in stretches]
+    if 2 * sum(len(stretch) for stretch in stretches if stretch[0].turn == VERTICAL) > len(glyphs):
+        # Single characters of a vertical page are vertical, too.
+        for stretch in stretches:
+            if len(stretch) < 4 and stretch[0].turn == UPRIGHT and all(CJK.match(glyph.char) for glyph in stretch):
+                _stand(stretch)
+    return stretches
 
 
 def _follows(before: _Glyph, glyph: _Glyph) -> bool:
@@ -200,6 +217,11 @@ def _upright(stretch: list[_Glyph]) -> list[_Glyph]:
     steps = list(zip(stretch, stretch[1:], strict=False))
     if len(steps) < 3 or sum(_below(*step) for step in steps) < 0.7 * len(steps):
         return stretch
+    return _stand(stretch)
+
+
+def _stand(stretch: list[_Glyph]) -> list[_Glyph]:
+    """Bring boxes into the frame of vertical writing."""
     for glyph in stretch:
         middle = -(glyph.start + glyph.end) / 2
         glyph.start, glyph.end, glyph.top, glyph.bottom = glyph.top, glyph.bottom, -glyph.end, -glyph.start
@@ -207,7 +229,7 @@ def _upright(stretch: list[_Glyph]) -> list[_Glyph]:
     return stretch
 
 
-def _place(found: list[Run], glyph: _Glyph) -> None:
+def _place(found: list[Run], glyph: _Glyph, walls: Sequence[Wall]) -> None:
     """Add a character to the last run, or begin one."""
     height = glyph.bottom - glyph.top
     if found and found[-1].turn == glyph.turn:
@@ -216,7 +238,8 @@ def _place(found: list[Run], glyph: _Glyph) -> None:
         size = max(run.size, height)
         # Blanks of the source bridge a little more, as in justified text.
         reach = (_JUMP * 1.3 if glyph.spaced else _JUMP) * min(run.size, height) if height else _JUMP * run.size
-        if abs(run.base - glyph.base) < 0.4 * size and -0.7 * size < gap < reach:
+        walled = gap > 0.1 * size and walls and _walled(run, glyph, walls)
+        if abs(run.base - glyph.base) < 0.4 * size and -0.7 * size < gap < reach and not walled:
             run.glyphs.append(glyph)
             run.start, run.end = min(run.start, glyph.start), max(run.end, glyph.end)
             if height > 0.8 * run.size:
@@ -230,6 +253,12 @@ def _place(found: list[Run], glyph: _Glyph) -> None:
         Run(glyph.turn, glyph.start, glyph.end, glyph.top, glyph.bottom, glyph.base, height or 1.0, len(found))
     )
     found[-1].glyphs.append(glyph)
+
+
+def _walled(run: Run, glyph: _Glyph, walls: Sequence[Wall]) -> bool:
+    """Whether a table's line stands between a run and the character after it."""
+    low, high = run.glyphs[-1].end, glyph.start
+    return any(low - 1 <= place <= high + 1 and top < glyph.base < bottom for place, top, bottom in walls)
 
 
 def _gap(run: Run, glyph: _Glyph) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
@@ -10,6 +11,8 @@ from silmari.reading.pdf_glyphs import CJK, UPRIGHT, VERTICAL, Run, Turn
 
 # What stands between the cells of a row.
 CELL = "\t"
+# Where a line ends within a cell.
+FOLD = "\x1e"
 # Lines on both sides of a white gap before it can be one between columns.
 _MIN_SIDE = 3
 
@@ -44,20 +47,26 @@ class Line:
     place: float | None = None
 
 
-def lines(runs: list[Run], bottom: float, top: float) -> list[Line]:
+def lines(
+    runs: list[Run],
+    bottom: float,
+    top: float,
+    fold: Callable[[list[Run], Turn], list[Run]] = lambda group, _: group,
+) -> list[Line]:
     """All lines of a page in reading order; text in the page's main direction comes first.
 
     Args:
         runs: From `silmari.reading.pdf_glyphs.runs`.
         bottom: The page's lower edge, in points.
         top: Its upper edge.
+        fold: Makes one run of each row of a ruled table, for the runs of one direction.
     """
     turned: dict[Turn, list[Run]] = defaultdict(list)
     for run in runs:
         turned[run.turn].append(run)
     found: list[Line] = []
     for turn, group in sorted(turned.items(), key=lambda item: -sum(len(run.text) for run in item[1])):
-        for block in _blocks(group, down=turn == VERTICAL):
+        for block in _blocks(fold(group, turn), down=turn == VERTICAL):
             found.extend(_block_lines(block, len(found)))
         if turn == UPRIGHT and top > bottom:
             for line in found:
@@ -66,7 +75,7 @@ def lines(runs: list[Run], bottom: float, top: float) -> list[Line]:
 
 
 @dataclass(slots=True)
-class _Row:
+class Row:
     """Runs on about one base line, from left to right."""
 
     runs: list[Run]
@@ -76,23 +85,24 @@ class _Row:
     size: float
 
 
-def _rows(runs: list[Run]) -> list[_Row]:
-    rows: list[_Row] = []
+def rows(runs: list[Run]) -> list[Row]:
+    """Group runs into rows, from top to bottom, each from left to right."""
+    found: list[Row] = []
     for run in sorted(runs, key=lambda run: run.base):
-        row = next((row for row in reversed(rows[-3:]) if _beside(row, run)), None)
+        row = next((row for row in reversed(found[-3:]) if _beside(row, run)), None)
         if row is None:
-            rows.append(_Row([run], run.base, run.top, run.bottom, run.size))
+            found.append(Row([run], run.base, run.top, run.bottom, run.size))
             continue
         row.runs.append(run)
         if run.size > row.size:
             row.base, row.top, row.bottom, row.size = run.base, run.top, run.bottom, run.size
-    for row in rows:
+    for row in found:
         row.runs.sort(key=lambda run: run.start)
-    rows.sort(key=lambda row: row.base)
-    return rows
+    found.sort(key=lambda row: row.base)
+    return found
 
 
-def _beside(row: _Row, run: Run) -> bool:
+def _beside(row: Row, run: Run) -> bool:
     """Whether a run belongs to a row: the same base line, or raised or lowered small print that touches it."""
     if abs(row.base - run.base) < 0.3 * min(row.size, run.size):
         return True
@@ -103,21 +113,21 @@ def _beside(row: _Row, run: Run) -> bool:
     return any(-large < run.start - each.end < 0.6 * large or -large < each.start - run.end < 0.6 * large for each in row.runs)
 
 
-def _blocks(runs: list[Run], *, down: bool = False) -> list[list[_Row]]:
+def _blocks(runs: list[Run], *, down: bool = False) -> list[list[Row]]:
     """Cut a group of runs into blocks that are read one after the other, each row by row.
 
     Args:
         runs: All of one direction.
         down: They are vertical writing, which has columns (one above the other) but no tables to speak of.
     """
-    rows = _rows(runs)
+    lines = rows(runs)
     size = median([run.size for run in runs])
-    blocks: list[list[_Row]] = []
-    plain: list[_Row] = []
+    blocks: list[list[Row]] = []
+    plain: list[Row] = []
     begin = 0
-    while begin < len(rows):
-        stop, gutters = _band(rows, begin, size)
-        band = rows[begin:stop]
+    while begin < len(lines):
+        stop, gutters = _band(lines, begin, size)
+        band = lines[begin:stop]
         head = _head(band, size)
         if head:
             band, stop = band[:head], begin + head
@@ -126,7 +136,7 @@ def _blocks(runs: list[Run], *, down: bool = False) -> list[list[_Row]]:
         if cut is None:
             # No columns here: one row on, unless the whole band is a table.
             step = begin + _table_end(band, size) if gutters and _settled(band, gutters) else begin + 1
-            plain.extend(rows[begin:step])
+            plain.extend(lines[begin:step])
             begin = step
             continue
         if plain:
@@ -140,7 +150,7 @@ def _blocks(runs: list[Run], *, down: bool = False) -> list[list[_Row]]:
     return blocks
 
 
-def _head(band: list[_Row], size: float) -> int:
+def _head(band: list[Row], size: float) -> int:
     """How many rows at the top of a band are a page header: few, and apart from the rest by a wide white."""
     for number in range(1, min(6, len(band) - 2 * _MIN_SIDE)):
         bottom = max(row.bottom for row in band[:number])
@@ -149,7 +159,7 @@ def _head(band: list[_Row], size: float) -> int:
     return 0
 
 
-def _table_end(band: list[_Row], size: float) -> int:
+def _table_end(band: list[Row], size: float) -> int:
     """How many rows belong to a table: what follows a wide white at its end may share its gaps by chance."""
     for number in range(len(band) - 1, max(len(band) - 4, 1), -1):
         if band[number].top - max(row.bottom for row in band[:number]) > size:
@@ -160,7 +170,7 @@ def _table_end(band: list[_Row], size: float) -> int:
 Gap = tuple[float, float]
 
 
-def _band(rows: list[_Row], begin: int, size: float) -> tuple[int, list[Gap]]:
+def _band(rows: list[Row], begin: int, size: float) -> tuple[int, list[Gap]]:
     """The longest stretch of rows from `begin` on that share a white gap, and the gaps they share.
 
     A stretch ends where a row would close all of its gaps, or one that columns have already proved.
@@ -200,13 +210,13 @@ def _without(gaps: list[Gap], start: float, end: float, least: float) -> list[Ga
     return left
 
 
-def _inside(rows: list[_Row], gap: Gap) -> bool:
+def _inside(rows: list[Row], gap: Gap) -> bool:
     """Whether text stands on both sides of a gap."""
     before = any(row.runs[0].end <= gap[0] + 0.01 for row in rows)
     return before and any(row.runs[-1].start >= gap[1] - 0.01 for row in rows)
 
 
-def _settled(rows: list[_Row], gaps: list[Gap]) -> bool:
+def _settled(rows: list[Row], gaps: list[Gap]) -> bool:
     """Whether enough lines stand on both sides of one of the gaps."""
     for low, high in gaps:
         before = sum(row.runs[0].end <= low + 0.01 for row in rows)
@@ -216,7 +226,7 @@ def _settled(rows: list[_Row], gaps: list[Gap]) -> bool:
     return False
 
 
-def _columns(rows: list[_Row], gaps: list[Gap], down: bool) -> list[list[Run]] | None:
+def _columns(rows: list[Row], gaps: list[Gap], down: bool) -> list[list[Run]] | None:
     """The columns of a band, or None where its rows are to be read across, as in a table."""
     gaps = [gap for gap in gaps if _settled(rows, [gap])]
     if not gaps:
@@ -246,28 +256,28 @@ def _lists(column: list[Run]) -> bool:
 
 def _proses(column: list[Run]) -> float:
     """How much a column looks like running text, 0 to 1: long lines that mostly fill it."""
-    rows = _rows(column)
-    if len(rows) < _MIN_SIDE:
+    lines = rows(column)
+    if len(lines) < _MIN_SIDE:
         return 0.0
-    left, right = min(row.runs[0].start for row in rows), max(row.runs[-1].end for row in rows)
+    left, right = min(row.runs[0].start for row in lines), max(row.runs[-1].end for row in lines)
     fills, lengths = [], []
-    for row in rows:
+    for row in lines:
         text = "".join(run.text for run in row.runs)
         fills.append((row.runs[-1].end - row.runs[0].start) / max(right - left, 1))
         lengths.append(len(text) * (2 if CJK.search(text) else 1))
-    pitch = [b.base - a.base for a, b in zip(rows, rows[1:], strict=False)]
+    pitch = [b.base - a.base for a, b in zip(lines, lines[1:], strict=False)]
     # A column of a table with a line now and then is no running text.
-    dense = median(pitch) < 2.2 * median([row.size for row in rows])
+    dense = median(pitch) < 2.2 * median([row.size for row in lines])
     full = sum(fill > 0.75 for fill in fills) / len(fills)
     return full * min(1.0, median(lengths) / 30) * (1.0 if dense else 0.4)
 
 
-def _words(row: _Row) -> bool:
+def _words(row: Row) -> bool:
     """Whether the parts of a row read like words of one sentence."""
     return sum(any(map(str.isalpha, run.text)) for run in row.runs) > 0.7 * len(row.runs)
 
 
-def _block_lines(rows: list[_Row], number: int) -> list[Line]:
+def _block_lines(rows: list[Row], number: int) -> list[Line]:
     left = min(row.runs[0].start for row in rows)
     right = max(run.end for row in rows for run in row.runs)
     found = []
@@ -281,8 +291,9 @@ def _block_lines(rows: list[_Row], number: int) -> list[Line]:
             least = 2.2 * row.size if max(gaps) < 1.7 * min(gaps) and _words(row) else least
         parts = [row.runs[0].text.strip()]
         for gap, before, run in zip(gaps, row.runs, row.runs[1:], strict=False):
+            blank = before.text.endswith("(") or run.text.startswith(")")
             touching = gap < 0.12 * row.size and not before.text.endswith(" ")
-            parts += ["" if touching else CELL if gap > least else " ", run.text.strip()]
+            parts += ["" if touching else CELL if gap > least and not blank else " ", run.text.strip()]
         last = row.runs[-1]
         found.append(
             Line(
@@ -295,7 +306,7 @@ def _block_lines(rows: list[_Row], number: int) -> list[Line]:
                 top=row.top,
                 bottom=row.bottom,
                 size=row.size,
-                cells=1 + sum(gap > least for gap in gaps),
+                cells=sum(gap > least for gap in gaps) + max(run.cells for run in row.runs),
                 spaced=last.text.endswith(" "),
                 broken=last.broken,
             )

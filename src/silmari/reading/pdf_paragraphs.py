@@ -9,7 +9,7 @@ from statistics import median
 
 from silmari.reading.cleaning import clean
 from silmari.reading.pdf_glyphs import CJK
-from silmari.reading.pdf_layout import Line
+from silmari.reading.pdf_layout import FOLD, Line
 
 # Headers and footers are looked for among this many lines at either end of a page, in this part of its height.
 _EDGE_LINES = 3
@@ -123,14 +123,14 @@ class _Joiner:
         if not lines:
             return ""
         pitches = _pitches(lines)
-        text = lines[0].text
+        text = self._unfolded(lines[0].text)
         for number, (before, line) in enumerate(zip(lines, lines[1:], strict=False)):
             near = lines[max(0, number - 2) : number + 4]
             glue = self._glue(before, line, near, pitches.get(line.block, 0.0))
             if glue is None:
-                text = text[:-1] + line.text
+                text = text[:-1] + self._unfolded(line.text)
             else:
-                text += glue + line.text
+                text += glue + self._unfolded(line.text)
         return clean(_LEADER.sub(" … ", text)).strip()
 
     def _glue(self, before: Line, line: Line, near: Sequence[Line], pitch: float) -> str | None:
@@ -142,12 +142,26 @@ class _Joiner:
             return self._unhyphened(word[:-1], following)
         if before.block != line.block:
             return "\n\n"
+        if before.cells > 1 and line.cells > 1:
+            return "\n"
         step = line.bottom - before.bottom
         if pitch and step > 1.45 * pitch and step > 1.6 * max(line.size, before.size):
             return "\n\n"
         if self._parted(before, line, near):
             return "\n"
-        return self._inside(before, line, word, following)
+        return self._inside(before.text, before.spaced, line.text)
+
+    def _unfolded(self, text: str) -> str:
+        """Join the lines within the cells of a table's row."""
+        first, *others = text.split(FOLD)
+        for part in others:
+            word = first.rsplit(None, 1)[-1] if first.strip() else ""
+            following = part.split(None, 1)[0] if part.strip() else ""
+            glue: str | None = " " if _ITEM.match(part) else self._inside(first.rstrip(), first.endswith(" "), part)
+            if word[-1:] in ("-", "‐") and word[-2:-1].isalpha() and following[:1].islower():
+                glue = self._unhyphened(word[:-1], following)
+            first = first.rstrip()[:-1] + part if glue is None else first.rstrip() + glue + part
+        return first
 
     def _parted(self, before: Line, line: Line, near: Sequence[Line]) -> bool:
         """Whether two neighbouring lines are no running text."""
@@ -173,26 +187,27 @@ class _Joiner:
         kept = f"{stem}-{core}" in self._words and stem + core not in self._words
         return "" if kept or "-" in stem and stem + core not in self._words else None
 
-    def _inside(self, before: Line, line: Line, word: str, following: str) -> str:
-        """Between two lines of one paragraph: a blank, or nothing."""
-        last, first = before.text[-1:], line.text[:1]
-        if last in "-‐" and word[-2:-1].isalnum() or (last in "–—" and first.isdigit()):
+    def _inside(self, before: str, spaced: bool, line: str) -> str:
+        """What stands between two lines of one paragraph: a blank, or nothing."""
+        last, first = before[-1:], line[:1]
+        word = before.rsplit(None, 1)[-1] if before.strip() else ""
+        if (last in "-‐" and word[-2:-1].isalnum()) or (last in "–—" and first.isdigit()):
             return ""
-        if last in "/_@" and len(word) > 1 and not before.text.endswith(" /"):
+        if last in "/_@" and len(word) > 1:
             return ""
-        if CJK.match(last) and CJK.match(first) and not (_HANGUL.match(last) or _HANGUL.match(first)):
-            return ""
-        if not _HANGUL.match(last) and not _HANGUL.match(first):
-            # Japanese and Chinese set no blank beside Latin letters.
-            alone = (CJK.match(last) or CJK.match(first)) and not _HANGUL.search(before.text + line.text)
-            return "" if alone else " "
-        if self._marked and not _CONNECTIVE.match(line.text):
-            return " " if before.spaced else ""
-        return "" if self._broken(before, word, following) else " "
+        korean = _HANGUL.match(last) or _HANGUL.match(first)
+        if not korean:
+            # Japanese and Chinese set no blank, not even beside Latin letters.
+            cjk = (CJK.match(last) or CJK.match(first)) and not _HANGUL.search(before + line)
+            return "" if cjk else " "
+        if self._marked and not _CONNECTIVE.match(line):
+            return " " if spaced else ""
+        return "" if not spaced and self._broken(word, line) else " "
 
-    def _broken(self, before: Line, word: str, following: str) -> bool:
+    def _broken(self, word: str, line: str) -> bool:
         """Whether a Korean word goes over the end of the line."""
-        if before.spaced or not (_HANGUL.match(word[-1:]) and _HANGUL.match(following[:1])):
+        following = line.split(None, 1)[0] if line.strip() else ""
+        if not (_HANGUL.match(word[-1:]) and _HANGUL.match(following[:1])):
             return False
         head, tail = _CORE.sub("", word), _CORE.sub("", following)
         if head + tail in self._words:
