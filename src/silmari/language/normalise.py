@@ -14,6 +14,8 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]+"
 )
+# The Korean middle dot as it is typed is a letter to NFKC (an old vowel): 연구ㆍ개발 would become one word.
+_MIDDLE_DOT = str.maketrans({"ㆍ": "·"})
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _COMPANY = re.compile(r"\(주\)|주식회사")
 _BLANKS = re.compile(r"\s+")
@@ -47,7 +49,7 @@ def normalise(text: str) -> str:
     """
     if text.isascii():
         return _INVISIBLE.sub("", text).casefold()
-    shown = _INVISIBLE.sub("", unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)))
+    shown = _INVISIBLE.sub("", unicodedata.normalize("NFKC", _INVISIBLE.sub("", text.translate(_MIDDLE_DOT))))
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold())
 
 
@@ -57,7 +59,7 @@ def clean(text: str) -> str:
     Embedders crash on some compatibility ligatures (U+FDFA) and on what cannot be encoded; both are
     written out or blanked here.
     """
-    safe = _UNSAFE.sub(" ", text[:_MAX_RAW_CHARS])
+    safe = _UNSAFE.sub(" ", text[:_MAX_RAW_CHARS]).translate(_MIDDLE_DOT)
     return unicodedata.normalize("NFKC", safe)[:MAX_EMBEDDED_CHARS]
 
 
