@@ -1,4 +1,4 @@
-"""Every engine passes the same suite: add its opener to `OPENERS`."""
+"""An engine for each test, of each kind in `engine_openers`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from engine_openers import OPENERS
 
 from silmari.engine.base import Engine
-
-
-def _local(folder: Path) -> Engine:
-    from silmari.engine.local import LocalEngine
-
-    return LocalEngine(folder / "engine")
-
-
-OPENERS: dict[str, Callable[[Path], Engine]] = {"local": _local}
 
 
 @pytest.fixture(params=sorted(OPENERS))

@@ -182,7 +182,7 @@ class LocalEngine:
             raise KnowledgeBaseError("The search index was opened for reading only: only the lease holder writes.")
         try:
             yield
-        except (OSError, ValueError) as problem:  # tantivy reports a full disk as ValueError
+        except OSError as problem:
             raise KnowledgeBaseError(
                 f"The search index in {self._folder} cannot be written ({problem}): "
                 "check free disk space and rights and try again; nothing that was stored is lost."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,15 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("category", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("day", stored=True, indexed=True, fast=True)
     return builder.build()
+
+
+@contextmanager
+def _disk() -> Iterator[None]:
+    """Around calls whose arguments are sound: there, tantivy's ValueError is trouble with the disk."""
+    try:
+        yield
+    except ValueError as problem:
+        raise OSError(str(problem)) from problem
 
 
 class TextIndex:
@@ -54,7 +64,8 @@ class TextIndex:
     def create(cls, path: Path) -> TextIndex:
         """A new, empty index; `path` must not exist."""
         path.mkdir(parents=True)
-        tantivy.Index(_schema(), path=str(path))
+        with _disk():
+            tantivy.Index(_schema(), path=str(path))
         return cls(path)
 
     @property
@@ -86,7 +97,7 @@ class TextIndex:
 
         Raises:
             BusyError: Another process writes to this index.
-            ValueError: tantivy cannot write, for example because the disk is full.
+            OSError: tantivy cannot write, for example because the disk is full.
         """
         if self._unfinished:
             # An earlier call was broken off: what it had queued must not slip into this commit.
@@ -96,7 +107,7 @@ class TextIndex:
                 self._writer = self._index.writer(_HEAP, 1)
             except ValueError as problem:
                 if "LockBusy" not in str(problem):
-                    raise
+                    raise OSError(str(problem)) from problem
                 message = "Another process is writing to the search index: wait until it is done and try again."
                 raise BusyError(message) from problem
         self._unfinished = True
@@ -112,8 +123,10 @@ class TextIndex:
             document.add_text("category", record.category)
             if record.day is not None:
                 document.add_integer("day", record.day)
-            self._writer.add_document(document)
-        self._writer.commit()
+            with _disk():
+                self._writer.add_document(document)
+        with _disk():
+            self._writer.commit()
         self._unfinished = False
         self.reload()
 
