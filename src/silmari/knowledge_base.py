@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -74,7 +74,7 @@ class KnowledgeBase:
         self._mirror = Mirror(
             self.catalog,
             lambda wait: Lease.try_take(self.folder, timeout=wait),
-            partial(open_engine, settings.engine, self.folder),
+            open_engine(settings.engine, self.folder),
         )
         self._background = Background()
         self._lock = threading.RLock()

@@ -67,6 +67,17 @@ class LocalEngine:
         if writable and self._now is not None:
             clean(self._folder, self._now.state)
 
+    def lead(self, leading: bool) -> None:
+        """Become the one that writes, or stop being it; searches go on meanwhile."""
+        with self._lock:
+            if leading:
+                self._load()
+                if self._now is not None:
+                    clean(self._folder, self._now.state)
+            elif self._now is not None:
+                self._now.text.close()
+            self._writable = leading
+
     def reset(self, base: str, epoch: str) -> None:
         """Empty the engine and give it a fresh watermark with seq 0."""
         with self._lock, self._writing():
