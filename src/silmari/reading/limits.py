@@ -16,6 +16,8 @@ class Limits:
         max_pages: PDF pages that are read; the rest is cut and a note says so.
         max_cells: Cells of a table file that are read; the rest is cut and a note says so.
         max_cell_chars: Characters of one cell that are kept; a cut cell is noted.
+        max_inflated_bytes: What a zipped workbook may inflate to, all its parts together.
+        max_inflation: How many times larger than its packed form one big part may become.
         password: For encrypted PDF files.
     """
 
@@ -23,4 +25,6 @@ class Limits:
     max_pages: int = 2000
     max_cells: int = 5_000_000
     max_cell_chars: int = 32_767
+    max_inflated_bytes: int = 1024 * 1024 * 1024
+    max_inflation: int = 400
     password: str | None = None
