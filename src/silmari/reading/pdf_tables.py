@@ -167,7 +167,8 @@ class _Grid:
             # A row without text of its own is the lower part of merged cells.
             if not fresh:
                 continue
-            lines = _several([content[cell] for cell in own if cell in fresh]) if len(fresh) == len(own) else []
+            spans = any(cell in shown for cell in own)
+            lines = [] if spans else _several([content[cell] for cell in fresh])
             if lines:
                 folded.extend(self._row([_in_line(content[cell], line) for cell in own], line, runs) for line in lines)
             else:
