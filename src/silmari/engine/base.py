@@ -94,6 +94,9 @@ class Engine(Protocol):
     def similarity(self, kind: Kind, vector: NDArray[np.float32], ids: Sequence[int]) -> dict[int, float]:
         """Exact cosines of exactly these ids; ids without a vector are left out."""
 
+    def frequencies(self, tokens: Sequence[str]) -> Mapping[str, int]:
+        """In how many passages each of these tokens occurs (0 for unknown ones); may be approximate."""
+
     def counts(self) -> Mapping[str, int]:
         """How many texts and vectors are held, as ``{"texts": n, "vectors": m}``."""
 

@@ -1,0 +1,1 @@
+"""The demo's documents and questions: a small invented office."""
