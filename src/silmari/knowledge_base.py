@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -13,7 +14,7 @@ from silmari.background import Background
 from silmari.errors import UsageError
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
-from silmari.model import WAYS, Filter, Hit, Way
+from silmari.model import WAYS, Filter, Hit, Passage, Source, Way
 from silmari.retrieval.filters import build_filter
 from silmari.retrieval.question import Question
 from silmari.retrieval.search import Readiness, Searcher
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from silmari.answering.answer import Answer
+    from silmari.catalog.words import StoredDocument
+    from silmari.overview import Status
+    from silmari.providers.chat import ChatModel
+    from silmari.providers.gate import Gate
 
 Filters = Filter | Mapping[str, Any]
 # Passages drawn at random to know how similar an average one is to a question.
@@ -114,6 +119,8 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """End background work and release files."""
+        if (chat := self.__dict__.get("_chat")) is not None and chat.close is not None:
+            self._background.run(chat.close())
         self._background.close()
         self._mirror.close()
         self.catalog.close()
@@ -271,11 +278,12 @@ class KnowledgeBase:
         """Answer a question from the documents, or say that they do not answer it.
 
         Without a chat model the answer is made of quoted sentences; with one it is written. Either way
-        each sentence cites its sources.
+        each sentence cites its sources. Where the model's service fails, sentences are quoted instead, and
+        the trace says why.
 
         Raises:
             UsageError: The question has no words, or an argument is wrong.
-            ProviderError: The chat model's service refuses the call, such as for a wrong key.
+            MissingExtraError: The chat model's package is not installed.
         """
         return self._background.run(self._ask(question, way, k, filters))
 
@@ -297,7 +305,65 @@ class KnowledgeBase:
         """See `stream`."""
         return self._background.aiterate(self._pieces(question, way, k, filters))
 
+    # What is in it
+
+    def documents(self, *, filters: Filters | None = None) -> list[StoredDocument]:
+        """The documents, by uri."""
+        return self.catalog.documents(self._filter(filters))
+
+    async def adocuments(self, *, filters: Filters | None = None) -> list[StoredDocument]:
+        """See `documents`."""
+        return await asyncio.to_thread(self.documents, filters=filters)
+
+    def show(self, target: str | Path | int) -> list[tuple[Passage, Source]]:
+        """The passages of a document, in reading order, or one passage by its number.
+
+        Raises:
+            UsageError: The base has no such document or passage.
+        """
+        from silmari.reading import uri_of
+
+        named = str(target)
+        if named.isdecimal() and (found := self.catalog.passages([int(named)])):
+            return list(found.values())
+        document = self.catalog.document(named) or self.catalog.document(uri_of(named))
+        if document is None:
+            raise UsageError(f"{named}: is not in the base; silmari list shows what is.")
+        ids = [passage.id for passage in self.catalog.passages_of(document.id)]
+        return list(self.catalog.passages(ids).values())
+
+    async def ashow(self, target: str | Path | int) -> list[tuple[Passage, Source]]:
+        """See `show`."""
+        return await asyncio.to_thread(self.show, target)
+
+    def status(self) -> Status:
+        """What is in the base, what is pending, and which files failed."""
+        from silmari.overview import Status
+
+        lag = self._mirror.follow()
+        found = self.catalog.statistics()
+        return Status(
+            folder=str(self.folder),
+            documents=found.documents,
+            passages=found.passages,
+            categories=found.categories,
+            pending={"vectors": found.pending["vectors"] if self.embedder else 0},
+            failed=tuple((file.path, file.reason or "") for file in found.failed),
+            skipped=tuple((file.path, file.reason or "") for file in found.skipped),
+            embedder=self.embedder.fingerprint if self.embedder else None,
+            engine=self.settings.engine,
+            engine_counts=self._mirror.engine.counts(),
+            lag=lag,
+        )
+
+    async def astatus(self) -> Status:
+        """See `status`."""
+        return await asyncio.to_thread(self.status)
+
     # Inside
+
+    def _filter(self, filters: Filters | None) -> Filter:
+        return build_filter(filters, self.catalog.categories, self.catalog.document_ids)
 
     @cached_property
     def _intake(self) -> Intake:
@@ -353,7 +419,7 @@ class KnowledgeBase:
         if not 1 <= count <= 1000:
             raise UsageError(f"k is {count}; it must be from 1 to 1000.")
         question = Question(text, self._analyser, self.embedder)
-        where = build_filter(filters, self.catalog.categories, self.catalog.document_ids)
+        where = self._filter(filters)
         searcher = self._searcher()
         return searcher.search(question, chosen, count, where, trace), question, searcher
 
@@ -366,8 +432,68 @@ class KnowledgeBase:
     async def _pieces(
         self, question: str, way: Way | None, k: int | None, filters: Filters | None
     ) -> AsyncIterator[str | Answer]:
-        raise NotImplementedError
-        yield ""
+        from silmari.answering.answer import Answer
+        from silmari.answering.extractive import extract
+        from silmari.answering.generative import write
+
+        trace = Trace()
+        hits, asked, searcher = await asyncio.to_thread(self._search, question, way, k, filters, trace)
+
+        def quoted() -> Answer:
+            return extract(
+                question,
+                hits,
+                weigh=lambda _: searcher.weights(asked),
+                tokens=self._analyser.tokens,
+                min_relevance=self.settings.min_relevance,
+            )
+
+        pieces: AsyncIterator[str | Answer]
+        if self._chat is None:
+            pieces = _at_once(await asyncio.to_thread(quoted))
+        else:
+            pieces = write(
+                question,
+                hits,
+                self._chat,
+                self._gate,
+                fallback=quoted,
+                tokens=self._analyser.tokens,
+                min_relevance=self.settings.min_relevance,
+            )
+        calls = self._gate.usage.calls
+        with trace.stage("answer"):
+            async for piece in pieces:
+                if not isinstance(piece, Answer):
+                    yield piece
+                    continue
+                answer = piece
+        trace.calls = self._gate.usage.calls - calls
+        if "degraded" in answer.trace:
+            trace.note(f"The model's answer could not be used, so sentences are quoted: {answer.trace['degraded']}")
+        yield replace(answer, trace={**trace.as_json(), "answer": answer.trace})
+
+    @cached_property
+    def _chat(self) -> ChatModel | None:
+        from silmari.providers.chat import open_chat
+
+        return None if self._llm is None else open_chat(self._llm, self.settings)
+
+    @cached_property
+    def _gate(self) -> Gate:
+        from silmari.providers.gate import Gate
+
+        return Gate(
+            concurrency=self.settings.concurrency,
+            timeout=self.settings.timeout,
+            total_timeout=self.settings.total_timeout,
+            replies=self.catalog,
+        )
+
+
+async def _at_once(answer: Answer) -> AsyncIterator[str | Answer]:
+    yield answer.text
+    yield answer
 
 
 def _several(value: str | Path | Iterable[str | Path]) -> list[str | Path]:
