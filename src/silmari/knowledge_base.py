@@ -51,9 +51,11 @@ class KnowledgeBase:
         llm: str | BaseChatModel | None = None,
         embedder: str | Embeddings | None = None,
         create: bool = True,
+        check: bool = True,
     ) -> None:
         from silmari.catalog.catalog import Catalog
         from silmari.catalog.lease import Lease
+        from silmari.catalog.sqlite import FILE_NAME
         from silmari.catalog.vector_cache import VectorCache
         from silmari.engine import open_engine
         from silmari.engine.mirror import Mirror
@@ -67,15 +69,14 @@ class KnowledgeBase:
         self._llm = llm if llm is not None else settings.llm
         self._analyser = Analyser(settings.user_dictionary)
         self._cache = VectorCache(settings.cache.expanduser())
-        self.catalog = Catalog.open(
-            self.folder,
-            {
-                "embedder": self.embedder.fingerprint if self.embedder else None,
-                "analyser": self._analyser.fingerprint,
-                "splitter": splitter(settings.passage_words, settings.passage_chars),
-            },
-            create=create,
-        )
+        self._fingerprints = {
+            "embedder": self.embedder.fingerprint if self.embedder else None,
+            "analyser": self._analyser.fingerprint,
+            "splitter": splitter(settings.passage_words, settings.passage_chars),
+        }
+        # A base that is about to be rebuilt is opened whatever it was built with.
+        compared = self._fingerprints if check or not (self.folder / FILE_NAME).exists() else {}
+        self.catalog = Catalog.open(self.folder, compared, create=create)
         self._mirror = Mirror(
             self.catalog,
             lambda wait: Lease.try_take(self.folder, timeout=wait),
@@ -93,6 +94,7 @@ class KnowledgeBase:
         llm: str | BaseChatModel | None = None,
         embedder: str | Embeddings | None = None,
         create: bool = True,
+        check: bool = True,
         **options: Any,
     ) -> Self:
         """Open a knowledge base, or make a new one.
@@ -102,6 +104,8 @@ class KnowledgeBase:
             llm: Chat model that writes answers, such as ``openai:gpt-4o-mini``, or a LangChain chat model.
             embedder: Embedder, such as ``bundled``, or a LangChain ``Embeddings`` object.
             create: Whether to make the base when the folder holds none.
+            check: Whether to refuse a base that was built with another embedder, analyser or splitter;
+                False is for `reindex`.
             options: Any field of `silmari.settings.Settings`.
 
         Raises:
@@ -109,7 +113,7 @@ class KnowledgeBase:
             UsageError: A setting is wrong.
         """
         settings = path if isinstance(path, Settings) else Settings.load(kb=path, **options)
-        return cls(settings, llm=llm, embedder=embedder, create=create)
+        return cls(settings, llm=llm, embedder=embedder, create=create, check=check)
 
     def __enter__(self) -> Self:
         return self
@@ -234,6 +238,18 @@ class KnowledgeBase:
     async def abuild(self, *, on_progress: OnProgress | None = None) -> AddReport:
         """See `build`."""
         return await asyncio.to_thread(self.build, on_progress=on_progress)
+
+    def reindex(self, *, on_progress: OnProgress | None = None) -> AddReport:
+        """Rebuild for the embedder, analyser and splitter that the base is open with, or just the engine.
+
+        Open the base with ``check=False`` for it. Files whose splitting changed are read again; vectors
+        that the same embedder made before come from the cache.
+        """
+        return self._intake.reindex(self._fingerprints, on_progress)
+
+    async def areindex(self, *, on_progress: OnProgress | None = None) -> AddReport:
+        """See `reindex`."""
+        return await asyncio.to_thread(self.reindex, on_progress=on_progress)
 
     # Searching and answering
 
