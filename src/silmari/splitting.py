@@ -24,7 +24,10 @@ _WIDE = 30
 _WIDE_NUMBERS = 10
 _MAX_CONTEXT_PART = 200
 
-_CJK = re.compile("[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u30ff\u3130-\u318f\u3400-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
+_CJK = re.compile(
+    "[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u30ff\u3130-\u318f\u3400-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]"
+)
 _TOKEN = re.compile(r"\S+")
 _CLAUSE = re.compile(r"[,;:，、；：·]\s*|\n|(?<=[고며서만])\s")
 _NUMBER = re.compile(r"[-+(]?[\d,.\s]*\d[\d,.\s]*[)%]?")
@@ -183,7 +186,7 @@ def _slices(units: list[_Unit]) -> Iterator[tuple[int, int]]:
     while first < len(units):
         begin = _overlap(units, first)
         carried = sum(unit.weight for unit in units[begin:first])
-        if carried + rest <= (_SLACK if first else _SLACK):
+        if carried + rest <= _SLACK:
             yield units[begin].start, units[-1].end
             return
         stop = _stop(units, first, carried, rest)

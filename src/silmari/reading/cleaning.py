@@ -15,10 +15,10 @@ _CONTROL = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f]")
 
 
 def clean(text: str) -> str:
-    """Make `text` storable and comparable without changing what a reader sees.
+    r"""Make `text` storable and comparable without changing what a reader sees.
 
     Returns:
-        NFC (decomposed Hangul is put together), ``\\n`` at line ends, without NUL, soft hyphens, byte order
+        NFC (decomposed Hangul is put together), ``\n`` at line ends, without NUL, soft hyphens, byte order
         marks and noncharacters; other control characters become blanks, and a lone surrogate, which no
         database takes, becomes U+FFFD.
     """

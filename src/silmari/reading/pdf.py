@@ -26,12 +26,13 @@ _PDFIUM = threading.Lock()
 _CREATED = re.compile(r"D?:?\s*(\d{4})(\d{2})?(\d{2})?")
 _EXPORTED = re.compile(r"^Microsoft (?:Office )?(?:Word|Excel|PowerPoint)\s*-\s*", re.IGNORECASE)
 _FILE_NAME = re.compile(
-    r"[^\s].*\.(?:pdf|docx?|xlsx?|pptx?|hwpx?|odt|ods|odp|rtf|txt|html?|tex|dvi|ps|indd|qxd|pages|numbers|key|wpd|tmp|csv|pub)$",
+    r"[^\s].*\.(?:pdf|docx?|xlsx?|pptx?|hwpx?|od[tsp]|rtf|txt|csv|html?|tex|dvi|ps|indd|qxd|pages|numbers|key|wpd|tmp|pub)",
     re.IGNORECASE,
 )
 _NO_TITLE = re.compile(
-    r"(?:untitled|무제|제목 ?없음|無題|document|문서|presentation|프레젠테이션|powerpoint presentation|powerpoint 프레젠테이션|slide|book|sheet|통합 문서|새 문서"
-    r"|title|no title|none|null|unknown|about:blank|print|scan|image|new document|template|cover|layout|[\W\d_]*)[\s\-_\d()]*",
+    r"(?:untitled|무제|제목 ?없음|無題|document|문서|presentation|프레젠테이션|powerpoint (?:presentation|프레젠테이션)|slide"
+    r"|book|sheet|통합 문서|새 문서|title|no title|none|null|unknown|about:blank|print|scan|image|new document|template"
+    r"|cover|layout|[\W\d_]*)[\s\-_\d()]*",
     re.IGNORECASE,
 )
 
@@ -80,7 +81,7 @@ def _opened(data: bytes, password: str | None) -> pypdfium2.PdfDocument:
         given = "the given one does not open it" if password else "give it with the setting password"
         raise UnreadableError(f"is protected by a password; {given}")
     if "security" in reason.lower():
-        raise UnreadableError("is encrypted in a way that is not supported; save it without protection and add it again")
+        raise UnreadableError("is encrypted in an unknown way; save it without protection and add it again")
     if b"%PDF" not in data[:1024]:
         raise UnreadableError("is not a PDF file although its name or type says so; check what it is")
     raise UnreadableError("is damaged: no page can be found in it; open and save it again with a PDF program")
@@ -102,8 +103,9 @@ def _content(document: Any, name: str, limits: Limits) -> Content:
     notes = list(_notes(texts, faulty, total))
     if not sections:
         if len(faulty) == len(pages):
-            raise UnreadableError("is damaged: none of its pages can be read; open and save it again with a PDF program")
-        raise SkippedError(f"needs OCR: none of its {len(texts)} pages has a text layer" if len(texts) > 1 else "needs OCR: its only page has no text layer")
+            raise UnreadableError("is damaged: no page of it can be read; open and save it again with a PDF program")
+        which = f"none of its {len(texts)} pages has" if len(texts) > 1 else "its only page has no"
+        raise SkippedError(f"needs OCR: {which}{' a' if len(texts) > 1 else ''} text layer")
     date = _created(document)
     return Content("pdf", _title(document, name), sections, date, "metadata" if date else None, tuple(notes))
 
@@ -172,7 +174,7 @@ def _pages(numbers: Sequence[int]) -> str:
             ranges[-1][1] = number
         else:
             ranges.append([number, number])
-    shown = [f"{low} to {high}" if high > low + 1 else f"{low}, {high}" if high > low else f"{low}" for low, high in ranges]
+    shown = [f"{low}" if low == high else f"{low}{',' if high == low + 1 else ' to'} {high}" for low, high in ranges]
     if len(shown) > 8:
         shown = [*shown[:8], "others"]
     listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
@@ -187,7 +189,8 @@ def _title(document: Any, name: str) -> str:
     if title.casefold() in (stem, name.casefold()) or _FILE_NAME.fullmatch(title) or _NO_TITLE.fullmatch(title):
         return ""
     # A name with neither blank nor Hangul, such as insurance_biz or MEDRPT-2024-PAT, was a file's.
-    if " " not in title and ("_" in title or "/" in title or "\\" in title or title.isascii() and any(map(str.isdigit, title))):
+    numbered = title.isascii() and any(map(str.isdigit, title))
+    if " " not in title and (numbered or any(mark in title for mark in "_/\\")):
         return ""
     return title if any(map(str.isalpha, title)) and "\ufffd" not in title else ""
 

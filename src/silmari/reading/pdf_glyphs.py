@@ -12,18 +12,23 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
-CJK = re.compile("[\u1100-\u11ff\u2e80-\u2fdf\u3001-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff01-\uff60]")
+CJK = re.compile(
+    "[\u1100-\u11ff\u2e80-\u2fdf\u3001-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff01-\uff60]"
+)
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
-# Ligatures, Arabic shapes, and the radicals that some fonts name instead of the character: one letter, other code.
-_COMPATIBLE = re.compile("[\ufb00-\ufb06\ufb13-\ufb17\ufb50-\ufdf9\ufe70-\ufefc\u2f00-\u2fd5\u2ea0-\u2ef3\uf900-\ufaff]")
+# Ligatures, Arabic shapes, and the radicals that some fonts name instead of the character.
+_COMPATIBLE = re.compile(
+    "[\ufb00-\ufb06\ufb13-\ufb17\ufb50-\ufdf9\ufe70-\ufefc\u2f00-\u2fd5\u2ea0-\u2ef3\uf900-\ufaff]"
+)
 # What pdfium gives for a hyphen at the end of a line, and for a glyph that has no meaning it knows of.
 HYPHEN = "\x02"
 _SKIPPED = frozenset(["", *"\x00\r\n\ufffe\uffff\u00ad\u200b\ufeff"])
 _BLANKS = frozenset(" \t\u00a0\u2002\u2003\u2009\u202f\u3000")
 
-# Whether a line runs along the page's height instead of its width; its sense there; the sense in which lines follow.
+# Whether a line runs along the page's height, not its width; its sense there; the sense in which lines follow.
 Turn = tuple[bool, int, int]
 # A vertical line at a place, from top to bottom.
 Wall = tuple[float, float, float]
@@ -214,7 +219,7 @@ def _below(before: _Glyph, glyph: _Glyph) -> bool:
 
 
 def _upright(stretch: list[_Glyph]) -> list[_Glyph]:
-    steps = list(zip(stretch, stretch[1:], strict=False))
+    steps = list(pairwise(stretch))
     if len(steps) < 3 or sum(_below(*step) for step in steps) < 0.7 * len(steps):
         return stretch
     return _stand(stretch)
@@ -272,7 +277,7 @@ def _gap(run: Run, glyph: _Glyph) -> float:
 def _spell(run: Run) -> None:
     """Write a run's text, with blanks where they are seen."""
     glyphs = run.glyphs
-    gaps = [_between(a, b) for a, b in zip(glyphs, glyphs[1:], strict=False)]
+    gaps = [_between(a, b) for a, b in pairwise(glyphs)]
     # Letters that are spaced out all along a line are no words of their own.
     plain = sorted(gap for gap, glyph in zip(gaps, glyphs[1:], strict=False) if not glyph.spaced)
     usual = max(0.0, plain[len(plain) // 4]) if len(plain) >= 6 else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from silmari.reading.pdf_glyphs import CJK, UPRIGHT, VERTICAL, Run, Turn
@@ -110,7 +111,9 @@ def _beside(row: Row, run: Run) -> bool:
     overlap = min(row.bottom, run.bottom) - max(row.top, run.top)
     if small > 0.85 * large or overlap < 0.4 * small:
         return False
-    return any(-large < run.start - each.end < 0.6 * large or -large < each.start - run.end < 0.6 * large for each in row.runs)
+    return any(
+        -large < run.start - each.end < 0.6 * large or -large < each.start - run.end < 0.6 * large for each in row.runs
+    )
 
 
 def _blocks(runs: list[Run], *, down: bool = False) -> list[list[Row]]:
@@ -237,7 +240,7 @@ def _columns(rows: list[Row], gaps: list[Gap], down: bool) -> list[list[Run]] | 
             columns[sum(run.start >= high - 0.01 for _, high in gaps)].append(run)
     columns = [column for column in columns if column]
     order = sorted((run.order, number) for number, column in enumerate(columns) for run in column)
-    jumps = sum(a[1] != b[1] for a, b in zip(order, order[1:], strict=False))
+    jumps = sum(a[1] != b[1] for a, b in pairwise(order))
     apart = jumps <= 2 * (len(columns) - 1)
     prose = [_proses(column) for column in columns]
     if down or (apart and (all(value > 0.25 for value in prose) or (len(columns) <= 3 and max(prose) > 0.5))):
@@ -265,7 +268,7 @@ def _proses(column: list[Run]) -> float:
         text = "".join(run.text for run in row.runs)
         fills.append((row.runs[-1].end - row.runs[0].start) / max(right - left, 1))
         lengths.append(len(text) * (2 if CJK.search(text) else 1))
-    pitch = [b.base - a.base for a, b in zip(lines, lines[1:], strict=False)]
+    pitch = [b.base - a.base for a, b in pairwise(lines)]
     # A column of a table with a line now and then is no running text.
     dense = median(pitch) < 2.2 * median([row.size for row in lines])
     full = sum(fill > 0.75 for fill in fills) / len(fills)
@@ -287,7 +290,12 @@ def _block_lines(rows: list[Row], number: int) -> list[Line]:
         # A single gap that is not very wide is a number before its text, or a line that was stretched.
         least = (0.9 if wide > 1 else 1.8) * row.size
         # A line that fills its block with gaps that are all alike was justified.
-        if gaps and max(gaps) < 2.2 * row.size and row.runs[-1].end > right - row.size and row.runs[0].start < left + 3 * row.size:
+        if (
+            gaps
+            and max(gaps) < 2.2 * row.size
+            and row.runs[-1].end > right - row.size
+            and row.runs[0].start < left + 3 * row.size
+        ):
             least = 2.2 * row.size if max(gaps) < 1.7 * min(gaps) and _words(row) else least
         parts = [row.runs[0].text.strip()]
         for gap, before, run in zip(gaps, row.runs, row.runs[1:], strict=False):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median
 
 from silmari.reading.cleaning import clean
@@ -113,7 +114,7 @@ class _Joiner:
         for lines in pages:
             for line in lines:
                 self._words.update(_CORE.sub("", token) for token in line.text.split()[1:-1])
-            for before, line in zip(lines, lines[1:], strict=False):
+            for before, line in pairwise(lines):
                 if _HANGUL.match(before.text[-1:]) and _HANGUL.match(line.text[:1]) and _full(before, line):
                     ends[before.spaced] += 1
         # Where lines end with a blank at the end of a word, those without one end within a word.
@@ -124,7 +125,7 @@ class _Joiner:
             return ""
         pitches = _pitches(lines)
         text = self._unfolded(lines[0].text)
-        for number, (before, line) in enumerate(zip(lines, lines[1:], strict=False)):
+        for number, (before, line) in enumerate(pairwise(lines)):
             near = lines[max(0, number - 2) : number + 4]
             glue = self._glue(before, line, near, pitches.get(line.block, 0.0))
             if glue is None:
@@ -185,7 +186,7 @@ class _Joiner:
         core = _CORE.sub("", following)
         stem = _CORE.sub("", head)
         kept = f"{stem}-{core}" in self._words and stem + core not in self._words
-        return "" if kept or "-" in stem and stem + core not in self._words else None
+        return "" if kept or ("-" in stem and stem + core not in self._words) else None
 
     def _inside(self, before: str, spaced: bool, line: str) -> str:
         """What stands between two lines of one paragraph: a blank, or nothing."""
@@ -220,7 +221,7 @@ class _Joiner:
 def _pitches(lines: Sequence[Line]) -> dict[int, float]:
     """The usual distance of lines in each block."""
     steps: dict[int, list[float]] = defaultdict(list)
-    for before, line in zip(lines, lines[1:], strict=False):
+    for before, line in pairwise(lines):
         if before.block == line.block and 0 < line.bottom - before.bottom < 3 * line.size:
             steps[line.block].append(line.bottom - before.bottom)
     return {block: median(each) for block, each in steps.items()}

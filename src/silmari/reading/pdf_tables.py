@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from silmari.reading.pdf_glyphs import UPRIGHT, Run, Turn
@@ -47,7 +48,9 @@ class Rulings:
         steep = [(place, -high, -low) for place, low, high in self.down]
         if upward:
             flat, steep = steep, flat
-        return Rulings([_flipped(each, across, along) for each in flat], [_flipped(each, along, across) for each in steep])
+        return Rulings(
+            [_flipped(each, across, along) for each in flat], [_flipped(each, along, across) for each in steep]
+        )
 
 
 def _flipped(segment: Segment, place_sign: int, sign: int) -> Segment:
@@ -104,7 +107,7 @@ def _add(found: Rulings, points: Sequence[tuple[float, float]]) -> None:
     elif right - left <= _NEAR < bottom - top:
         found.down.append(((left + right) / 2, top, bottom))
     else:
-        for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+        for (x0, y0), (x1, y1) in pairwise(points):
             if abs(y0 - y1) < 0.5 and abs(x0 - x1) > _SHORT:
                 found.across.append((y0, min(x0, x1), max(x0, x1)))
             elif abs(x0 - x1) < 0.5 and abs(y0 - y1) > _SHORT:
@@ -155,14 +158,14 @@ class _Grid:
             content[cells[row][column]].append(run)
         texts = {cell: _text(each) for cell, each in content.items()}
         filled = len(texts)
-        if filled < 3 or len(set(cells[0])) == len({cell for row in cells for cell in row}):
+        if filled < 3 or len(set(cells[0])) == len({cell for squares in cells for cell in squares}):
             return None
         if any(text.count(FOLD) >= _MAX_CELL_LINES for text in texts.values()):
             return None
         folded: list[Run] = []
         shown: set[int] = set()
-        for number, row in enumerate(cells):
-            own = list(dict.fromkeys(row))
+        for number, squares in enumerate(cells):
+            own = list(dict.fromkeys(squares))
             fresh = [cell for cell in own if cell in texts and cell not in shown]
             # A row without text of its own is the lower part of merged cells.
             if not fresh:
@@ -172,7 +175,10 @@ class _Grid:
             if lines:
                 folded.extend(self._row([_in_line(content[cell], line) for cell in own], line, runs) for line in lines)
             else:
-                whole = ["" if cell in shown and len(texts.get(cell, "")) > _REPEATED else texts.get(cell, "") for cell in own]
+                whole = [
+                    "" if cell in shown and len(texts.get(cell, "")) > _REPEATED else texts.get(cell, "")
+                    for cell in own
+                ]
                 folded.append(self._row(whole, (self.rows[number], self.rows[number + 1]), runs))
             shown.update(fresh)
         return folded
@@ -256,7 +262,7 @@ def _tables(lines: Rulings) -> list[_Grid]:
     grids = []
     for flat, steep in groups:
         ys, xs = _places(flat), _places(steep)
-        if len(flat) < 2 or len(ys) < 3 and len(xs) < 3:
+        if len(flat) < 2 or (len(ys) < 3 and len(xs) < 3):
             continue
         # Many tables are open at the sides.
         left, right = min(low for _, low, _ in flat), max(high for _, _, high in flat)

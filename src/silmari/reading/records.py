@@ -158,6 +158,16 @@ def parse_record(record: Mapping[str, Any]) -> Record:
     )
 
 
+def record_document(record: Mapping[str, Any]) -> Document:
+    """A record that was given as an object, not in a file, as the document ``record:ID``.
+
+    Raises:
+        UsageError: As `parse_record`.
+    """
+    parsed = parse_record(record)
+    return parsed.document(f"record:{parsed.id}")
+
+
 def _objects(text: str) -> Iterator[tuple[str, Any]]:
     """Each object (or still unparsed line) with the words that say where it stands."""
     if text.lstrip("\ufeff \t\r\n").startswith("["):
@@ -245,7 +255,9 @@ def _triplets(value: Any) -> tuple[Triplet, ...]:
         raise UsageError(f"the field triplets must be a list of [subject, predicate, object], not {_shown(value)}")
     found = []
     for number, item in enumerate(value, 1):
-        parts = [clean(part).strip() for part in item if isinstance(part, str)] if isinstance(item, (list, tuple)) else []
+        parts = (
+            [clean(part).strip() for part in item if isinstance(part, str)] if isinstance(item, (list, tuple)) else []
+        )
         if len(parts) != 3 or len(item) != 3 or not all(parts):
             raise UsageError(f"the field triplets must hold three texts each; number {number} is {_shown(item)}")
         found.append(Triplet(*parts))

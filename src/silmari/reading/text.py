@@ -178,7 +178,7 @@ def _plain_title(text: str) -> str:
         return ""
     if re.match(r"[-*+>|=~\d]|\[\d", first) and not re.match(r"\d{4}년|\d+\. ?\S", first):
         return ""
-    return "" if re.match(r"[^:：]{1,20}[:：]\s", first) or _parsed(first) and len(first) < 15 else first
+    return "" if re.match(r"[^:：]{1,20}[:：]\s", first) or (_parsed(first) and len(first) < 15) else first
 
 
 def _stated_date(text: str) -> str | None:
