@@ -72,12 +72,15 @@ class Embedder:
         Raises:
             ProviderError: The model failed, or gave a vector that cannot be used; the text is named.
         """
-        places: dict[str, int] = {}
-        rows = [places.setdefault(clean(text), len(places)) for text in texts]
-        if not rows:
-            return np.zeros((0, self.dimension or 0), np.float32)
-        vectors: NDArray[np.float32] = self._encoded(list(places), query=False)[rows]
-        return vectors
+        return self._distinct(texts, query=False)
+
+    def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of many questions at once, shape (n, dimension); none of them is kept.
+
+        Raises:
+            ProviderError: As in `passages`.
+        """
+        return self._distinct(texts, query=True)
 
     def query(self, text: str) -> NDArray[np.float32]:
         """The vector of a question, shape (dimension,), read-only; recent ones are kept.
@@ -86,6 +89,14 @@ class Embedder:
             ProviderError: As in `passages`.
         """
         return self._kept(clean(text))
+
+    def _distinct(self, texts: Sequence[str], *, query: bool) -> NDArray[np.float32]:
+        places: dict[str, int] = {}
+        rows = [places.setdefault(clean(text), len(places)) for text in texts]
+        if not rows:
+            return np.zeros((0, self.dimension or 0), np.float32)
+        vectors: NDArray[np.float32] = self._encoded(list(places), query=query)[rows]
+        return vectors
 
     def _question(self, text: str) -> NDArray[np.float32]:
         vector: NDArray[np.float32] = self._encoded([text], query=True)[0]
