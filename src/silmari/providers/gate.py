@@ -41,10 +41,10 @@ _MAX_ATTEMPTS = 8
 class ReplyCache(Protocol):
     """Where validated replies are kept; the catalog has one."""
 
-    def get(self, model: str, key: str) -> str | None:
+    def reply(self, model: str, key: str) -> str | None:
         """The reply stored under this model and key, or None."""
 
-    def put(self, model: str, key: str, reply: str) -> None:
+    def put_reply(self, model: str, key: str, reply: str) -> None:
         """Store a reply."""
 
 
@@ -193,12 +193,12 @@ class Gate:
 
     def recall(self, model: ChatModel, messages: Sequence[BaseMessage]) -> str | None:
         """A reply from the cache."""
-        return self.replies.get(model.identity, reply_key(messages)) if self.replies else None
+        return self.replies.reply(model.identity, reply_key(messages)) if self.replies else None
 
     def remember(self, model: ChatModel, messages: Sequence[BaseMessage], reply: str) -> None:
         """Cache a reply that proved useful."""
         if self.replies:
-            self.replies.put(model.identity, reply_key(messages), reply)
+            self.replies.put_reply(model.identity, reply_key(messages), reply)
 
     def count(self, name: str, usage: Any, *, listed: bool = True) -> None:
         """Count tokens and cost of one reply.

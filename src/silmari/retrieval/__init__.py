@@ -1,1 +1,1 @@
-"""From a question to hits: the ways, their fusion, and what a hit is worth."""
+"""Ways of retrieval: each turns a question into scored passage numbers."""

