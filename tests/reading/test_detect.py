@@ -97,7 +97,7 @@ def test_what_is_not_read_is_named(data: bytes, name: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("data", "name", "words"),
     [
-        (b"", "a.txt", "^is empty$"),
+        (b"", "a.txt", r"^is empty$"),
         (b" \n\r\n ", "a.txt", "empty"),
         (bytes(range(256)) * 8, "a.pdf", "no PDF"),
         (bytes(range(256)) * 8, "a.xlsx", "no workbook"),

@@ -49,7 +49,7 @@ def test_relative_paths_become_absolute(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_faults_are_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match="^is empty$"):
+    with pytest.raises(UnreadableError, match=r"^is empty$"):
         read(write(tmp_path, "empty.csv", ""))
     with pytest.raises(UnreadableError, match=r"larger than .* MB; raise max_file_mb"):
         read(write(tmp_path, "large.csv", "x" * 2000), Limits(max_file_bytes=1000))

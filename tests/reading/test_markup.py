@@ -63,13 +63,15 @@ def test_tables_that_only_lay_out_the_page_are_text() -> None:
 
 def test_the_xml_spreadsheet() -> None:
     page = """<?xml version="1.0" encoding="UTF-8"?><?mso-application progid="Excel.Sheet"?>
-    <Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet" xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet">
+    <Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"
+    xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet">
     <Styles><Style ss:ID="s1"><Font/></Style></Styles>
     <Worksheet ss:Name="매출"><Table><Row><Cell><Data ss:Type="String">지점</Data></Cell>
     <Cell ss:MergeAcross="1"><Data ss:Type="String">금액</Data></Cell></Row>
     <Row><Cell/><Cell><Data ss:Type="String">상반기</Data></Cell><Cell><Data ss:Type="String">하반기</Data></Cell></Row>
     <Row><Cell><Data ss:Type="String">서울</Data></Cell><Cell ss:Index="3"><Data ss:Type="Number">20</Data></Cell></Row>
-    </Table></Worksheet><Worksheet ss:Name="비용"><Table><Row><Cell><Data>a</Data></Cell><Cell><Data>b</Data></Cell></Row>
+    </Table></Worksheet>
+    <Worksheet ss:Name="비용"><Table><Row><Cell><Data>a</Data></Cell><Cell><Data>b</Data></Cell></Row>
     <Row><Cell><Data>1</Data></Cell><Cell><Data>2</Data></Cell></Row></Table></Worksheet></Workbook>"""
     content = read(page.encode(), "a.xls", LIMITS)
     assert [table(content, 0).name, table(content, 1).name] == ["매출", "비용"]
@@ -86,7 +88,8 @@ def test_absurd_spans_are_bounded() -> None:
 @given(
     st.lists(
         st.sampled_from(
-            "<table> </table> <tr> </tr> <td> </td> <th rowspan=3> <td colspan=2> <h1> </h1> <p> x 가 1 <script> </script> <!-- --> <".split()
+            "<table> </table> <tr> </tr> <td> </td> <th_rowspan=3> <td_colspan=2> <h1> </h1> <p> x 가 1 <script> "
+            "</script> <!-- --> <".replace("_", "\t").split(" ")
         ),
         max_size=40,
     )
