@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
+from typing import Any, Self
 
 import platformdirs
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from silmari.errors import UsageError
 
 
 class Settings(BaseSettings):
@@ -24,6 +28,7 @@ class Settings(BaseSettings):
         Path(platformdirs.user_cache_dir("silmari")), description="Shared cache of vectors, by content."
     )
     embedder: str = Field("bundled", description="Name of the embedder, such as bundled or openai:NAME.")
+    embedder_threads: int | None = Field(None, ge=1, description="Cores for an embedder that runs here; none: all.")
     llm: str | None = Field(None, description="Chat model that writes answers; none: quoted sentences.")
     base_url: str | None = Field(None, description="Base URL of an OpenAI-compatible service for llm and embedder.")
     api_key: SecretStr | None = Field(None, description="Its key; else the provider's own variable is read.")
@@ -50,6 +55,24 @@ class Settings(BaseSettings):
     concurrency: int = Field(16, ge=1, le=256, description="Model calls in flight at once.")
     timeout: float = Field(60.0, gt=0, description="Deadline of one model call.")
     total_timeout: float = Field(180.0, gt=0, description="Deadline of a call with all its retries.")
+
+    @classmethod
+    def load(cls, **options: Any) -> Self:
+        """Settings from options (those that are None count as not given), environment and silmari.toml.
+
+        Raises:
+            UsageError: One sentence that names the first field that is wrong.
+        """
+        try:
+            return cls(**{name: value for name, value in options.items() if value is not None})
+        except ValidationError as error:
+            problem = error.errors()[0]
+            name = ".".join(str(part) for part in problem["loc"])
+            if problem["type"] == "extra_forbidden":
+                raise UsageError(f"There is no setting named {name}; see silmari.toml and docs/settings.md.") from None
+            raise UsageError(f"The setting {name} is {problem['input']!r}: {problem['msg'].lower()}.") from None
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"silmari.toml is no valid TOML: {error}; mend that line.") from None
 
     @classmethod
     def settings_customise_sources(

@@ -66,6 +66,9 @@ class Watermark:
 class Engine(Protocol):
     """A search engine over the catalog's records. Similarities are cosines, higher is better."""
 
+    def lead(self, leading: bool) -> None:
+        """Told True by the holder of the base's lease before it writes, and False before it gives the lease back."""
+
     def reset(self, base: str, epoch: str) -> None:
         """Empty the engine and give it a fresh watermark with seq 0."""
 
@@ -93,6 +96,9 @@ class Engine(Protocol):
 
     def similarity(self, kind: Kind, vector: NDArray[np.float32], ids: Sequence[int]) -> dict[int, float]:
         """Exact cosines of exactly these ids; ids without a vector are left out."""
+
+    def frequencies(self, tokens: Sequence[str]) -> Mapping[str, int]:
+        """In how many passages each of these tokens occurs (0 for unknown ones); may be approximate."""
 
     def counts(self) -> Mapping[str, int]:
         """How many texts and vectors are held, as ``{"texts": n, "vectors": m}``."""

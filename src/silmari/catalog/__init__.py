@@ -1,0 +1,1 @@
+"""The system of record: what was read, its vectors and its change log."""

@@ -1,0 +1,405 @@
+"""The catalog: the only writer of truth, and the log that engines follow."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, delete, insert, select, text
+
+from silmari.catalog import changes, filing, migrations, queries, rebuilding, vectors, writing
+from silmari.catalog.rules import chunks, to_json
+from silmari.catalog.schema import get_meta, replies, set_meta
+from silmari.catalog.sqlite import SqliteStore
+from silmari.catalog.words import FileInfo, FileState, Outcome, ReadDocument, Statistics, StoredDocument, storable
+from silmari.engine.base import Change
+from silmari.errors import KnowledgeBaseError, UnreadableError
+from silmari.model import Filter, Passage, Source
+
+_DOCUMENTS_A_TRANSACTION = 500
+_COMMANDS = {"embedder": "silmari reindex --embedder NAME"}
+
+
+class Catalog:
+    """The system of record of one base, in ``silmari.sqlite`` in its folder.
+
+    Every method is one transaction unless it says otherwise, and may be called from any thread.
+    Other processes may read at any time; a second writer waits.
+    """
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        fingerprints: Mapping[str, str | None],
+        *,
+        create: bool = True,
+        readonly: bool = False,
+        file_time_dates: bool = False,
+    ) -> Catalog:
+        """Open a base's catalog, or make it.
+
+        Args:
+            folder: The folder of the base.
+            fingerprints: Of ``embedder``, ``analyser`` and ``splitter``. One that is None or left
+                out is not compared; a new base stores the others.
+            create: Whether to make a base where there is none.
+            readonly: Never write; works in a folder without the right to write.
+            file_time_dates: Whether the time of a file counts as its date for filters.
+
+        Raises:
+            KnowledgeBaseError: There is no base, it cannot be read, was written by a newer Silmari,
+                or was built with another embedder, analyser or splitter.
+            BusyError: Another process is writing, and it had to be waited for.
+        """
+        store = SqliteStore(folder, create=create, readonly=readonly)
+        try:
+            _prepare(store, fingerprints, file_time_dates)
+        except BaseException:
+            store.close()
+            raise
+        return cls(store)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Identity
+
+    def identity(self) -> tuple[str, str]:
+        """The base's id and its log's epoch."""
+        with self._store.read() as connection:
+            meta = get_meta(connection)
+        return meta["base"], meta["epoch"]
+
+    def fingerprints(self) -> dict[str, str]:
+        """What the base was built with, by name."""
+        with self._store.read() as connection:
+            return _fingerprints(connection)
+
+    def set_fingerprint(self, name: str, value: str) -> None:
+        """Store a fingerprint that was not known when the base was made.
+
+        Raises:
+            KnowledgeBaseError: The base has another one.
+        """
+        with self._store.write() as connection:
+            if name not in _fingerprints(connection):
+                set_meta(connection, f"fingerprint.{name}", value)
+            _compare(self._store.folder, _fingerprints(connection), {name: value})
+
+    # Files and documents in
+
+    def begin_file(self, path: str, size: int, mtime_ns: int) -> FileState | None:
+        """What is remembered of a file that did not change since, so that it need not be read; else None."""
+        state = self.file(path)
+        return state if state is not None and (state.size, state.mtime_ns) == (size, mtime_ns) else None
+
+    def file(self, path: str) -> FileState | None:
+        """What is remembered of a file, readable or not."""
+        with self._store.read() as connection:
+            return queries.file_state(connection, path)
+
+    def put_file(self, file: FileInfo, documents: Iterable[ReadDocument]) -> Outcome:
+        """Store a file's documents in place of those of its former version.
+
+        A document's version is stored in one transaction. A file of many records takes one for
+        every 500; if that is interrupted, the file counts as unread, and what is stored stays.
+
+        Raises:
+            UnreadableError: A text holds half a surrogate pair, which no database takes.
+        """
+        path = storable(file.path)
+        batches = chunks(documents, _DOCUMENTS_A_TRANSACTION)
+        batch, following = next(batches, []), next(batches, [])
+        before: bool | None = None
+        changed, kept = False, set[str]()
+        while True:
+            with self._written() as connection:
+                if before is None:
+                    before = bool(filing.uris_of(connection, path))
+                filing.begin(connection, path)
+                outcomes = writing.put(connection, path, batch)
+                kept.update(outcomes)
+                changed |= any(outcome != "unchanged" for outcome in outcomes.values())
+                if not following:
+                    changed |= filing.retain(connection, path, kept)
+                    filing.finish(connection, file)
+                    break
+            batch, following = following, next(batches, [])
+        if not before:
+            return "added"
+        return "updated" if changed else "unchanged"
+
+    def put_records(self, documents: Iterable[ReadDocument]) -> dict[str, Outcome]:
+        """Store records that come from no file, by uri (``record:ID``); 500 a transaction."""
+        outcomes: dict[str, Outcome] = {}
+        for batch in chunks(documents, _DOCUMENTS_A_TRANSACTION):
+            with self._written() as connection:
+                outcomes |= writing.put(connection, None, batch)
+        return outcomes
+
+    def note_problem(
+        self, path: str, size: int, mtime_ns: int, status: Literal["skipped", "failed"], reason: str
+    ) -> None:
+        """Remember that a file could not be read and why, so that it is listed and not tried again unchanged.
+
+        If an earlier version of the file is stored, it stays searchable: a broken copy or a file
+        caught half-written must not take away what was known. Remove the file to forget it.
+        """
+        with self._store.write() as connection:
+            filing.note_problem(connection, path, size, mtime_ns, status, reason)
+
+    def remove(self, uris: Iterable[str]) -> list[str]:
+        """Remove files, records of files (``PATH#ID``) and other records; returns those that were there."""
+        with self._store.write() as connection:
+            return filing.remove(connection, uris)
+
+    def uris_under(self, folder: str) -> list[str]:
+        """The paths of all files under a folder, also of those that could not be read, sorted."""
+        with self._store.read() as connection:
+            return queries.files_under(connection, folder)
+
+    def file_paths(self) -> list[str]:
+        """The paths of all files, also of those that could not be read, sorted."""
+        with self._store.read() as connection:
+            return queries.file_paths(connection)
+
+    # Vectors
+
+    def pending_vectors(self, embedder: str, limit: int) -> list[tuple[bytes, str]]:
+        """The next texts to embed as (hash, text), distinct: tables first, then the newest documents."""
+        with self._store.read() as connection:
+            return vectors.pending(connection, embedder, limit)
+
+    def count_pending(self) -> int:
+        """How many passages have no vector."""
+        with self._store.read() as connection:
+            return vectors.count_pending(connection)
+
+    def store_vectors(self, embedder: str, found: Mapping[bytes, NDArray[Any]]) -> int:
+        """Store vectors by hash, each of shape (dim,) and unit length; returns how many passages got one.
+
+        Raises:
+            ProviderError: One is not finite, not of unit length or of another dimension; none is stored.
+            KnowledgeBaseError: The base was built with another embedder.
+        """
+        with self._store.write() as connection:
+            return vectors.store(connection, embedder, found)
+
+    def vectors(self, ids: Collection[int]) -> dict[int, NDArray[np.float16]]:
+        """The vectors of passages, each of shape (dim,); those that have none are left out."""
+        with self._store.read() as connection:
+            return vectors.read(connection, ids)
+
+    # The log
+
+    def changes(self, after: int, limit: int) -> list[Change]:
+        """The next changes after number `after`, oldest first, with the records as they are now."""
+        with self._store.read() as connection:
+            return changes.read(connection, after, limit)
+
+    def last_seq(self) -> int:
+        """The number of the newest change, 0 if there is none."""
+        with self._store.read() as connection:
+            return changes.last_seq(connection)
+
+    def new_epoch(self) -> None:
+        """Start the log anew with what is there now; every engine will be rebuilt from it."""
+        with self._store.write() as connection:
+            changes.restart(connection)
+
+    # Questions
+
+    def passages(self, ids: Collection[int]) -> dict[int, tuple[Passage, Source]]:
+        """Passages with where they stand, in the order of `ids`; ids that are gone are left out."""
+        with self._store.read() as connection:
+            return queries.passages_by_id(connection, ids)
+
+    def tokens(self, ids: Collection[int]) -> dict[int, str]:
+        """The tokens of passages, joined by blanks; ids that are gone are left out."""
+        with self._store.read() as connection:
+            return queries.tokens(connection, ids)
+
+    def sample(self, size: int) -> list[int]:
+        """The numbers of up to `size` passages drawn at random, the same for the same contents."""
+        with self._store.read() as connection:
+            return queries.sample(connection, size)
+
+    def passages_of(self, document_id: int) -> list[Passage]:
+        """All passages of a document, in reading order."""
+        with self._store.read() as connection:
+            return queries.passages_of(connection, document_id)
+
+    def neighbours(self, passage_id: int) -> tuple[Passage | None, Passage | None]:
+        """The passages before and after one in its document."""
+        with self._store.read() as connection:
+            return queries.neighbours(connection, passage_id)
+
+    def documents(self, where: Filter | None = None) -> list[StoredDocument]:
+        """The documents that a filter lets through, by uri; its dates are compared with the documents' own."""
+        where = where or Filter()
+        with self._store.read() as connection:
+            found = queries.list_documents(connection, queries.filtered(where))
+        return [one for one in found if where.documents is None or one.id in where.documents]
+
+    def document(self, uri: str) -> StoredDocument | None:
+        """The document that stands at exactly this uri, or None."""
+        with self._store.read() as connection:
+            return next(iter(queries.list_documents(connection, queries.of_uri(uri))), None)
+
+    def document_ids(self, uris: Iterable[str]) -> frozenset[int]:
+        """The documents at uris, in files or folders, or at uris that match a glob such as ``*.pdf``."""
+        with self._store.read() as connection:
+            return queries.document_ids(connection, uris)
+
+    def matching(self, patterns: Iterable[str]) -> list[str]:
+        """The uris of files and records that paths, folders, globs and uris name, sorted."""
+        with self._store.read() as connection:
+            return queries.uris(connection, patterns)
+
+    def categories(self) -> frozenset[str]:
+        """The categories of the documents."""
+        with self._store.read() as connection:
+            return queries.categories(connection)
+
+    def check(self) -> str | None:
+        """What is wrong with the file as a database, or None if it is sound; reads all of it."""
+        with self._store.read() as connection:
+            found = connection.execute(text("PRAGMA quick_check")).scalar_one()
+        return None if found == "ok" else f"{self._store.path} is damaged: {found}"
+
+    def undated_count(self) -> int:
+        """How many passages have no date, so that a filter by date leaves them out."""
+        with self._store.read() as connection:
+            return queries.undated_count(connection)
+
+    def statistics(self) -> Statistics:
+        """Counts, what is left to do, and the files that are not in."""
+        with self._store.read() as connection:
+            return queries.statistics(connection)
+
+    # Model replies
+
+    def reply(self, model: str, key: str) -> Any | None:
+        """The validated reply of a model that was kept under a key, or None."""
+        with self._store.read() as connection:
+            found = connection.execute(
+                select(replies.c.reply).where(replies.c.model == model, replies.c.key == key)
+            ).scalar_one_or_none()
+        return None if found is None else json.loads(found)
+
+    def put_reply(self, model: str, key: str, reply: Any) -> None:
+        """Keep a reply (anything that JSON can hold) that was validated."""
+        with self._store.write() as connection:
+            connection.execute(delete(replies).where(replies.c.model == model, replies.c.key == key))
+            connection.execute(
+                insert(replies).values(model=model, key=key, reply=to_json(reply), created_at=int(time.time()))
+            )
+
+    # Rebuilding; open the base without the fingerprints that change
+
+    def change_embedder(self, fingerprint: str) -> None:
+        """Use another embedder from now on: passages wait for its vectors, and a new epoch begins.
+
+        The vectors of the former embedder are kept until `forget_vectors`, so that going back is free.
+        """
+        with self._store.write() as connection:
+            rebuilding.change_embedder(connection, fingerprint)
+
+    def forget_vectors(self, embedder: str) -> None:
+        """Delete the vectors of an embedder; passages wait again if it is the base's own."""
+        with self._store.write() as connection:
+            rebuilding.forget_vectors(connection, embedder)
+
+    def change_splitter(self, fingerprint: str) -> None:
+        """Use another splitter from now on: the next add reads and splits every file again.
+
+        Until then, and for files that are gone, the former passages stay searchable.
+        """
+        with self._store.write() as connection:
+            rebuilding.change_splitter(connection, fingerprint)
+
+    def retokenise(
+        self,
+        fingerprint: str,
+        analyse: Callable[[Passage], str],
+        analyse_name: Callable[[str], str],
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Use another analyser: every passage and name gets its tokens, all at once at the end.
+
+        Resumable: a call that was interrupted goes on where it was; until the end the base works as before.
+        Then a new epoch begins.
+
+        Args:
+            fingerprint: Of the other analyser.
+            analyse: Tokens of a passage, joined by single blanks.
+            analyse_name: Tokens of a title that comes from a file's name.
+            on_progress: Called with the passages that are done and their total.
+        """
+        rebuilding.retokenise(self._store, fingerprint, analyse, analyse_name, on_progress)
+
+    @contextmanager
+    def _written(self) -> Iterator[Connection]:
+        try:
+            with self._store.write() as connection:
+                yield connection
+        except UnicodeEncodeError as error:
+            raise UnreadableError(
+                "The text holds half of a character (a lone surrogate); save the file as UTF-8 and add it again."
+            ) from error
+
+
+def _prepare(store: SqliteStore, fingerprints: Mapping[str, str | None], file_time_dates: bool) -> None:
+    """Make or migrate the tables if need be, and compare what the base was built with."""
+    try:
+        # Reading first: an open must not wait for another process that is writing.
+        with store.read() as connection:
+            new = migrations.is_new(connection)
+            old = not new and migrations.version(connection) < migrations.VERSION
+        if new or old:
+            with store.write() as connection:
+                if migrations.is_new(connection):
+                    migrations.create(connection, fingerprints, file_time_dates)
+                migrations.migrate(connection)
+    except migrations.UnknownSchemaError as error:
+        raise KnowledgeBaseError(f"The knowledge base {store.path} {error}.") from error
+    with store.read() as connection:
+        _compare(store.folder, _fingerprints(connection), fingerprints)
+        differs = get_meta(connection)["file_time_dates"] != str(int(file_time_dates))
+    if differs and not store.readonly:
+        with store.write() as connection:
+            rebuilding.date_by_file_time(connection, file_time_dates)
+
+
+def _fingerprints(connection: Connection) -> dict[str, str]:
+    prefix = "fingerprint."
+    return {key.removeprefix(prefix): value for key, value in get_meta(connection).items() if key.startswith(prefix)}
+
+
+def _compare(folder: Path, stored: Mapping[str, str], given: Mapping[str, str | None]) -> None:
+    for name, value in given.items():
+        if value is not None and stored.get(name, value) != value:
+            raise KnowledgeBaseError(
+                f"The knowledge base {folder} was built with the {name} {stored[name]!r}, but is opened with "
+                f"{value!r}; use the former, or rebuild it with: {_COMMANDS.get(name, 'silmari reindex')}"
+            )

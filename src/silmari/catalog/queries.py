@@ -1,0 +1,307 @@
+"""What is asked of the catalog without changing it."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from sqlalchemy import Connection, and_, func, or_, select
+from sqlalchemy.sql.elements import ColumnElement
+
+from silmari.catalog import vectors
+from silmari.catalog.rules import chunks
+from silmari.catalog.schema import documents, files, passages, sources
+from silmari.catalog.words import FileState, Statistics, StoredDocument, storable
+from silmari.model import Filter, Passage, Source, day_number
+
+_PASSAGE = (
+    passages.c.id,
+    passages.c.document_id,
+    passages.c.text,
+    passages.c.content,
+    passages.c.context,
+    passages.c.locator,
+    passages.c.date,
+)
+
+
+def file_state(connection: Connection, path: str) -> FileState | None:
+    """What is remembered of a file, or None."""
+    row = connection.execute(select(files).where(files.c.path == storable(path))).one_or_none()
+    return None if row is None else _file_state(row)
+
+
+def file_paths(connection: Connection) -> list[str]:
+    """The paths of all files, sorted."""
+    return sorted(connection.execute(select(files.c.path)).scalars())
+
+
+def files_under(connection: Connection, folder: str) -> list[str]:
+    """The paths of all files under a folder, also of those that were skipped or failed, sorted."""
+    rows = connection.execute(select(files.c.path).where(_under(files.c.path, _folder(storable(folder)))))
+    return sorted(rows.scalars())
+
+
+def passages_by_id(connection: Connection, ids: Collection[int]) -> dict[int, tuple[Passage, Source]]:
+    """Passages with where they stand, in the order of `ids`; ids that are gone are left out."""
+    found: dict[int, tuple[Passage, Source]] = {}
+    for chunk in chunks(dict.fromkeys(ids)):
+        rows = connection.execute(
+            select(
+                *_PASSAGE,
+                documents.c.uri,
+                documents.c.title,
+                documents.c.category,
+                documents.c.date.label("document_date"),
+                documents.c.date_source,
+            )
+            .join(documents, documents.c.id == passages.c.document_id)
+            .where(passages.c.id.in_(chunk))
+        ).all()
+        uris = _uris(connection, {row.document_id for row in rows})
+        for row in rows:
+            passage = _passage(row)
+            source = Source(
+                uri=row.uri,
+                title=row.title,
+                category=row.category,
+                date=row.date or row.document_date,
+                date_source="content" if row.date else row.date_source,
+                locator=passage.locator,
+                also=tuple(uri for uri in uris[row.document_id] if uri != row.uri),
+            )
+            found[row.id] = (passage, source)
+    return {number: found[number] for number in ids if number in found}
+
+
+def tokens(connection: Connection, ids: Collection[int]) -> dict[int, str]:
+    """The tokens of passages, joined by blanks, without those of their documents' names."""
+    found: dict[int, str] = {}
+    for chunk in chunks(dict.fromkeys(ids)):
+        rows = connection.execute(select(passages.c.id, passages.c.tokens).where(passages.c.id.in_(chunk)))
+        found.update((row.id, row.tokens) for row in rows)
+    return found
+
+
+def sample(connection: Connection, size: int) -> list[int]:
+    """Passages drawn at random: the same for the same contents, whatever order they came in."""
+    # Hashes are as good as random, and indexed.
+    rows = connection.execute(select(passages.c.id).order_by(passages.c.text_hash, passages.c.id).limit(size))
+    return list(rows.scalars())
+
+
+def passages_of(connection: Connection, document_id: int) -> list[Passage]:
+    """All passages of a document, in reading order."""
+    rows = connection.execute(
+        select(*_PASSAGE).where(passages.c.document_id == document_id).order_by(passages.c.position)
+    )
+    return [_passage(row) for row in rows]
+
+
+def neighbours(connection: Connection, passage_id: int) -> tuple[Passage | None, Passage | None]:
+    """The passages before and after one in its document."""
+    here = select(passages.c.document_id, passages.c.position).where(passages.c.id == passage_id).subquery()
+    rows = connection.execute(
+        select(*_PASSAGE, (passages.c.position - here.c.position).label("step")).join(
+            here,
+            and_(
+                passages.c.document_id == here.c.document_id,
+                passages.c.position.in_([here.c.position - 1, here.c.position + 1]),
+            ),
+        )
+    )
+    found = {row.step: _passage(row) for row in rows}
+    return found.get(-1), found.get(1)
+
+
+def list_documents(connection: Connection, condition: ColumnElement[bool]) -> list[StoredDocument]:
+    """Documents with their counts, by uri."""
+    counted = (
+        select(
+            passages.c.document_id,
+            func.count().label("passages"),
+            func.count(passages.c.waiting).label("pending"),
+        )
+        .group_by(passages.c.document_id)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(
+            documents.c.id,
+            documents.c.uri,
+            documents.c.title,
+            documents.c.category,
+            documents.c.date,
+            documents.c.date_source,
+            documents.c.notes,
+            func.coalesce(counted.c.passages, 0).label("passages"),
+            func.coalesce(counted.c.pending, 0).label("pending"),
+        )
+        .outerjoin(counted, counted.c.document_id == documents.c.id)
+        .where(condition)
+    ).all()
+    uris = _uris(connection, [row.id for row in rows])
+    listed = [
+        StoredDocument(
+            id=row.id,
+            uri=row.uri,
+            title=row.title,
+            category=row.category,
+            date=row.date,
+            date_source=row.date_source,
+            passages=row.passages,
+            pending=row.pending,
+            notes=tuple(json.loads(row.notes)),
+            also=tuple(uri for uri in uris[row.id] if uri != row.uri),
+        )
+        for row in rows
+    ]
+    return sorted(listed, key=lambda one: one.uri)
+
+
+def filtered(where: Filter) -> ColumnElement[bool]:
+    """Categories and dates of a filter as a condition on documents (not on passages' own dates)."""
+    conditions: list[ColumnElement[bool]] = [documents.c.id.is_not(None)]
+    if where.categories is not None:
+        conditions.append(documents.c.category.in_(sorted(where.categories)))
+    if where.since is not None:
+        conditions.append(documents.c.day >= day_number(where.since))
+    if where.until is not None:
+        conditions.append(documents.c.day <= day_number(where.until))
+    return and_(*conditions)
+
+
+def of_uri(uri: str) -> ColumnElement[bool]:
+    """The document that stands at exactly this uri."""
+    return documents.c.id.in_(select(sources.c.document_id).where(sources.c.uri == _nfc(uri)))
+
+
+def document_ids(connection: Connection, patterns: Iterable[str]) -> frozenset[int]:
+    """The documents at uris, in files or folders, or at uris that match a glob.
+
+    A glob such as ``*.pdf`` that does not start at the root matches at the end of a path; ``*`` also
+    matches slashes.
+    """
+    found: set[int] = set()
+    for pattern in map(_nfc, patterns):
+        matches = set(
+            connection.execute(
+                select(sources.c.document_id).where(
+                    or_(
+                        sources.c.uri == pattern,
+                        sources.c.path == pattern,
+                        _under(sources.c.uri, _folder(pattern)),
+                    )
+                )
+            ).scalars()
+        )
+        if not matches and re.search(r"[*?\[]", pattern):
+            fits = re.compile(fnmatch.translate(pattern)).match
+            fits_end = re.compile(fnmatch.translate("*[/\\\\]" + pattern)).match
+            rows = connection.execute(select(sources.c.uri, sources.c.document_id))
+            matches = {row.document_id for row in rows if fits(row.uri) or fits_end(row.uri)}
+        found |= matches
+    return frozenset(found)
+
+
+def uris(connection: Connection, patterns: Iterable[str]) -> list[str]:
+    """The files and records that paths, folders, globs and uris name, sorted; see `document_ids`.
+
+    Files that were skipped or failed are among them.
+    """
+    found: set[str] = set()
+    known = set(connection.execute(select(files.c.path)).scalars())
+    # A record of a file goes by its own uri; everything else by its file.
+    for row in connection.execute(select(sources.c.uri, sources.c.path)):
+        known.add(row.uri)
+    for pattern in map(_nfc, patterns):
+        folder = _folder(pattern)
+        matches = {uri for uri in known if uri == pattern or uri.startswith(folder)}
+        if not matches and re.search(r"[*?\[]", pattern):
+            fits = re.compile(fnmatch.translate(pattern)).match
+            fits_end = re.compile(fnmatch.translate("*[/\\\\]" + pattern)).match
+            matches = {uri for uri in known if fits(uri) or fits_end(uri)}
+        found |= matches
+    return sorted(found)
+
+
+def categories(connection: Connection) -> frozenset[str]:
+    """The categories of the documents."""
+    return frozenset(connection.execute(select(documents.c.category).distinct()).scalars())
+
+
+def undated_count(connection: Connection) -> int:
+    """How many passages have no date, neither their own nor their document's."""
+    return connection.execute(
+        select(func.count())
+        .select_from(passages)
+        .join(documents, documents.c.id == passages.c.document_id)
+        .where(passages.c.date.is_(None), documents.c.day.is_(None))
+    ).scalar_one()
+
+
+def statistics(connection: Connection) -> Statistics:
+    """Counts, and the files that are not in."""
+    problems = [
+        _file_state(row)
+        for row in connection.execute(select(files).where(files.c.status != "ok").order_by(files.c.path))
+    ]
+    by_category = connection.execute(
+        select(documents.c.category, func.count()).group_by(documents.c.category).order_by(documents.c.category)
+    )
+    return Statistics(
+        documents=connection.execute(select(func.count()).select_from(documents)).scalar_one(),
+        passages=connection.execute(select(func.count()).select_from(passages)).scalar_one(),
+        pending={"vectors": vectors.count_pending(connection)},
+        categories={category: count for category, count in by_category},
+        failed=tuple(state for state in problems if state.status == "failed"),
+        skipped=tuple(state for state in problems if state.status == "skipped"),
+    )
+
+
+def _nfc(uri: str) -> str:
+    return storable(unicodedata.normalize("NFC", uri))
+
+
+def _folder(path: str) -> str:
+    """The path with exactly one separator at its end: that of the system which it comes from."""
+    separator = "\\" if "\\" in path and "/" not in path else "/"
+    return path.rstrip("/\\") + separator
+
+
+def _under(column: ColumnElement[Any], folder: str) -> ColumnElement[bool]:
+    # Not LIKE: it is case-blind in SQLite, and '%' and '_' may stand in a path.
+    return func.substr(column, 1, len(folder)) == folder
+
+
+def _uris(connection: Connection, numbers: Collection[int]) -> dict[int, list[str]]:
+    found = defaultdict(list)
+    for chunk in chunks(numbers):
+        for row in connection.execute(
+            select(sources.c.document_id, sources.c.uri).where(sources.c.document_id.in_(chunk))
+        ):
+            found[row.document_id].append(row.uri)
+    return {number: sorted(uris) for number, uris in found.items()}
+
+
+def _passage(row: Any) -> Passage:
+    return Passage(
+        text=row.text,
+        content=row.text if row.content is None else row.content,
+        context=row.context,
+        locator=json.loads(row.locator),
+        date=row.date,
+        id=row.id,
+        document_id=row.document_id,
+    )
+
+
+def _file_state(row: Any) -> FileState:
+    return FileState(
+        row.path, row.size, row.mtime_ns, row.sha256, row.status, row.reason, tuple(json.loads(row.notes)), row.added_at
+    )

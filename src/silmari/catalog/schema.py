@@ -1,0 +1,162 @@
+"""The tables of the catalog, version `VERSION`; portable SQL only.
+
+Numbers of documents, passages and changes come from `counters`, taken inside the write transaction:
+so they are never given twice, and the log's order is the order of commits.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    insert,
+    select,
+    update,
+)
+
+metadata = MetaData()
+
+# base, epoch, schema_version, fingerprint.NAME, dimension, file_time_dates, staged_analyser
+meta = Table("meta", metadata, Column("key", String(100), primary_key=True), Column("value", Text, nullable=False))
+
+counters = Table(
+    "counters",
+    metadata,
+    Column("name", String(20), primary_key=True),
+    Column("value", BigInteger, nullable=False),  # the last number given
+)
+
+files = Table(
+    "files",
+    metadata,
+    Column("path", Text, primary_key=True),
+    # As it was last seen, readable or not; -1 when it must be read again.
+    Column("size", BigInteger, nullable=False),
+    Column("mtime_ns", BigInteger, nullable=False),
+    Column("sha256", String(64)),  # of the version that is stored; NULL if none or only a part of it is
+    Column("status", String(10), nullable=False),
+    Column("reason", Text),
+    Column("notes", Text, nullable=False),  # JSON list of sentences
+    Column("added_at", BigInteger, nullable=False),  # seconds since 1970
+)
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("content_key", String(64), nullable=False, unique=True),
+    Column("category", Text, nullable=False),
+    # What the content itself says.
+    Column("content_title", Text, nullable=False),
+    Column("content_date", String(10)),
+    Column("content_date_source", String(10)),
+    Column("triplets", Text, nullable=False),  # JSON list of [subject, predicate, object]
+    Column("notes", Text, nullable=False),  # JSON list of sentences
+    # What holds, given its sources; see `silmari.catalog.effective`.
+    Column("uri", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("name_tokens", Text, nullable=False),
+    Column("date", String(10)),
+    Column("date_source", String(10)),
+    Column("day", Integer),  # YYYYMMDD for filters; NULL also for a file's time where that is no date
+)
+
+sources = Table(
+    "sources",
+    metadata,
+    Column("uri", Text, primary_key=True),
+    Column("path", Text, ForeignKey("files.path"), index=True),  # NULL for a record added by the API
+    Column("document_id", BigInteger, ForeignKey("documents.id"), nullable=False, index=True),
+    Column("name_title", Text, nullable=False),
+    Column("name_tokens", Text, nullable=False),
+    Column("date", String(10)),  # only one that the name or the file's time suggests
+    Column("date_source", String(10)),
+)
+
+passages = Table(
+    "passages",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("document_id", BigInteger, ForeignKey("documents.id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("content", Text),  # NULL when equal to text
+    Column("context", Text, nullable=False),
+    Column("locator", Text, nullable=False),  # JSON object
+    Column("date", String(10)),
+    Column("tokens", Text, nullable=False),
+    Column("text_hash", LargeBinary(16), nullable=False, index=True),
+    Column("waiting", BigInteger),  # its turn to be embedded, lowest first; NULL once it has a vector
+    Index("ix_passages_document", "document_id", "position"),
+)
+Index(
+    "ix_passages_waiting",
+    passages.c.waiting,
+    passages.c.id,
+    sqlite_where=passages.c.waiting.is_not(None),
+    postgresql_where=passages.c.waiting.is_not(None),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("text_hash", LargeBinary(16), primary_key=True),
+    Column("embedder", String(200), primary_key=True),
+    Column("vector", LargeBinary, nullable=False),  # float16, little-endian, unit length
+)
+
+# One row an item and aspect: a newer change takes the place of the older one.
+changes = Table(
+    "changes",
+    metadata,
+    Column("kind", String(10), primary_key=True),
+    Column("item_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("aspect", String(6), primary_key=True),
+    Column("seq", BigInteger, nullable=False, unique=True),
+)
+
+replies = Table(
+    "replies",
+    metadata,
+    Column("model", String(200), primary_key=True),
+    Column("key", String(64), primary_key=True),
+    Column("reply", Text, nullable=False),  # JSON
+    Column("created_at", BigInteger, nullable=False),  # seconds since 1970
+)
+
+# Tokens by a new analyser, until all of them are there and take the place of the old ones at once.
+staged_tokens = Table(
+    "staged_tokens",
+    metadata,
+    Column("passage_id", BigInteger, ForeignKey("passages.id", ondelete="CASCADE"), primary_key=True),
+    Column("tokens", Text, nullable=False),
+)
+
+
+def take_numbers(connection: Connection, name: str, count: int) -> range:
+    """Take `count` fresh numbers of a counter, inside the write transaction."""
+    if not count:
+        return range(0)
+    connection.execute(update(counters).where(counters.c.name == name).values(value=counters.c.value + count))
+    last = connection.execute(select(counters.c.value).where(counters.c.name == name)).scalar_one()
+    return range(last - count + 1, last + 1)
+
+
+def get_meta(connection: Connection) -> dict[str, str]:
+    """All of the table `meta`."""
+    return {key: value for key, value in connection.execute(select(meta.c.key, meta.c.value))}
+
+
+def set_meta(connection: Connection, key: str, value: str) -> None:
+    """Write one value of the table `meta`."""
+    if not connection.execute(update(meta).where(meta.c.key == key).values(value=value)).rowcount:
+        connection.execute(insert(meta).values(key=key, value=value))

@@ -1,0 +1,149 @@
+"""What goes into the catalog and what comes out, as small frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from silmari.catalog.vector_cache import text_hash
+from silmari.model import DateSource, Document, Passage
+
+FileStatus = Literal["ok", "skipped", "failed"]
+Outcome = Literal["added", "updated", "unchanged"]
+
+
+def embedding_input(passage: Passage) -> str:
+    """The text that is embedded for a passage, before the embedder's own prefix: context, then text."""
+    return f"{passage.context}\n{passage.text}" if passage.context else passage.text
+
+
+def storable(uri: str) -> str:
+    """A path as the catalog keeps it: bytes of a file name that are no UTF-8 are written out as escapes."""
+    return uri.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class FileInfo:
+    """A file that was read.
+
+    Attributes:
+        path: Absolute, NFC.
+        size: In bytes.
+        mtime_ns: Time of the last change, in nanoseconds, taken before the file was read.
+        sha256: Of its bytes (hex).
+        notes: One sentence for each thing that was left out, where its documents do not say it.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    sha256: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What the catalog remembers of a file.
+
+    Attributes:
+        size: In bytes; -1 when the file must be read again.
+        sha256: Of the version that is stored and searchable, or None.
+        reason: Why it was skipped or failed, else None.
+        added_at: Seconds since 1970.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    sha256: str | None
+    status: FileStatus
+    reason: str | None
+    notes: tuple[str, ...]
+    added_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysedPassage:
+    """A passage with its tokens, joined by single blanks, and the hash of what is embedded.
+
+    Attributes:
+        text_hash: Made from `embedding_input` unless given.
+    """
+
+    passage: Passage
+    tokens: str
+    text_hash: bytes = b""
+
+    def __post_init__(self) -> None:
+        if not self.text_hash:
+            object.__setattr__(self, "text_hash", text_hash(embedding_input(self.passage)))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """A document, split and analysed, ready to be stored.
+
+    Attributes:
+        name_title: What its name suggests as title: the file's stem, NFC; empty for records.
+        name_tokens: The tokens of `name_title`, joined by single blanks.
+    """
+
+    document: Document
+    passages: Sequence[AnalysedPassage]
+    name_title: str = ""
+    name_tokens: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as it is listed.
+
+    Attributes:
+        uri: Its best source; `also` are the others that hold the same content.
+        passages: How many it has, and `pending`: how many of them wait for a vector.
+    """
+
+    id: int
+    uri: str
+    title: str
+    category: str
+    date: str | None
+    date_source: DateSource | None
+    passages: int
+    pending: int
+    notes: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The shape that ``list --json`` prints."""
+        return {
+            "uri": self.uri,
+            "title": self.title,
+            "category": self.category,
+            "date": self.date,
+            "date_source": self.date_source,
+            "passages": self.passages,
+            "pending": self.pending,
+            "notes": list(self.notes),
+            "also": list(self.also),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a base holds.
+
+    Attributes:
+        pending: Items left to do, by stage; ``vectors`` counts passages.
+        categories: Documents by category.
+        failed: Files that could not be read; an earlier version of one may still be searchable.
+        skipped: Files that hold nothing that can be read.
+    """
+
+    documents: int
+    passages: int
+    pending: Mapping[str, int]
+    categories: Mapping[str, int]
+    failed: tuple[FileState, ...] = field(default=())
+    skipped: tuple[FileState, ...] = field(default=())

@@ -1,0 +1,208 @@
+"""How documents come in and go: set-wise, inside the caller's transaction, exact.
+
+A document is its content; a source is a place where it stands. A document lives as long as it has a
+source, and a vector as long as a passage has its text.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, exists, insert, select, update
+
+from silmari.catalog.changes import log, log_new
+from silmari.catalog.effective import Content, Effective, SourceRow, content_key, content_of, effective, source_of, turn
+from silmari.catalog.rules import Rules, chunks, to_json
+from silmari.catalog.schema import documents, passages, sources, take_numbers, vectors
+from silmari.catalog.words import Outcome, ReadDocument, storable
+
+_SOURCE = [sources.c[name] for name in SourceRow._fields]
+
+
+def put(connection: Connection, path: str | None, batch: Sequence[ReadDocument]) -> dict[str, Outcome]:
+    """Store documents under their uris, in place of what stood there; the last of equal uris counts.
+
+    Args:
+        connection: In a write transaction.
+        batch: What was read.
+        path: The file they were read from, or None for records of the API.
+    """
+    rules = Rules.read(connection)
+    wanted = {storable(read.document.uri): read for read in batch}
+    keys = {uri: content_key(read, is_record=uri != path, splitter=rules.splitter) for uri, read in wanted.items()}
+    former = {row.uri: row for chunk in chunks(wanted) for row in _sources(connection, sources.c.uri.in_(chunk))}
+    ids = dict(
+        (row.content_key, row.id)
+        for chunk in chunks(dict.fromkeys(keys.values()))
+        for row in connection.execute(
+            select(documents.c.content_key, documents.c.id).where(documents.c.content_key.in_(chunk))
+        )
+    )
+    fresh = {key: wanted[uri] for uri, key in keys.items() if key not in ids}
+    ids.update(zip(fresh, take_numbers(connection, "document", len(fresh)), strict=True))
+    rows = {uri: source_of(read, uri, path, ids[keys[uri]]) for uri, read in wanted.items()}
+    placed = defaultdict(list)
+    for row in rows.values():
+        placed[row.document_id].append(row)
+
+    _insert_documents(connection, rules, {key: (ids[key], read, placed[ids[key]]) for key, read in fresh.items()})
+    changed = [row for uri, row in rows.items() if former.get(uri) != row]
+    for chunk in chunks(row.uri for row in changed if row.uri in former):
+        connection.execute(delete(sources).where(sources.c.uri.in_(chunk)))
+    if changed:
+        connection.execute(insert(sources), [row._asdict() for row in changed])
+    touched = {row.document_id for row in changed}
+    touched |= {former[row.uri].document_id for row in changed if row.uri in former}
+    settle(connection, rules, touched - {ids[key] for key in fresh})
+    return {uri: _outcome(former.get(uri), row) for uri, row in rows.items()}
+
+
+def take_away(connection: Connection, uris: Iterable[str]) -> None:
+    """Remove sources, and what nothing else holds any more."""
+    touched: set[int] = set()
+    for chunk in chunks(uris):
+        touched |= {row.document_id for row in _sources(connection, sources.c.uri.in_(chunk))}
+        connection.execute(delete(sources).where(sources.c.uri.in_(chunk)))
+    settle(connection, Rules.read(connection), touched)
+
+
+def settle(connection: Connection, rules: Rules, touched: Iterable[int]) -> None:
+    """Bring documents in line with their sources; those without any are removed.
+
+    Passages whose date or name tokens changed are logged again, since engines filter and rank by them.
+    """
+    dead: list[int] = []
+    for chunk in chunks(sorted(touched)):
+        standing = defaultdict(list)
+        for row in _sources(connection, sources.c.document_id.in_(chunk)):
+            standing[row.document_id].append(row)
+        dead.extend(number for number in chunk if number not in standing)
+        again = []
+        for stored in connection.execute(select(documents).where(documents.c.id.in_(list(standing)))).all():
+            content = Content(stored.content_title, stored.content_date, stored.content_date_source)
+            now = effective(content, standing[stored.id], rules.file_time_dates)
+            before = Effective(**{name: getattr(stored, name) for name in Effective._fields})
+            if now == before:
+                continue
+            connection.execute(update(documents).where(documents.c.id == stored.id).values(now._asdict()))
+            if now.day != before.day:
+                connection.execute(
+                    update(passages)
+                    .where(passages.c.document_id == stored.id, passages.c.waiting.is_not(None))
+                    .values(waiting=turn(stored.category, now.day))
+                )
+            if (now.day, now.name_tokens) != (before.day, before.name_tokens):
+                again.append(stored.id)
+        _log_again(connection, again)
+    _remove_documents(connection, dead)
+
+
+def _sources(connection: Connection, condition: Any) -> list[SourceRow]:
+    return [SourceRow(*row) for row in connection.execute(select(*_SOURCE).where(condition))]
+
+
+def _outcome(former: SourceRow | None, now: SourceRow) -> Outcome:
+    if former is None:
+        return "added"
+    return "unchanged" if former.document_id == now.document_id else "updated"
+
+
+def _insert_documents(
+    connection: Connection, rules: Rules, fresh: Mapping[str, tuple[int, ReadDocument, list[SourceRow]]]
+) -> None:
+    if not fresh:
+        return
+    rows, lines = [], []
+    embedded = _embedded(
+        connection, rules, {analysed.text_hash for _, read, _ in fresh.values() for analysed in read.passages}
+    )
+    for key, (number, read, places) in fresh.items():
+        content, document = content_of(read), read.document
+        now = effective(content, places, rules.file_time_dates)
+        rows.append(
+            {
+                "id": number,
+                "content_key": key,
+                "category": document.category,
+                "content_title": content.title,
+                "content_date": content.date,
+                "content_date_source": content.date_source,
+                "triplets": to_json([[one.subject, one.predicate, one.object] for one in document.triplets]),
+                "notes": to_json(document.notes),
+                **now._asdict(),
+            }
+        )
+        waiting = turn(document.category, now.day)
+        for position, analysed in enumerate(read.passages):
+            passage = analysed.passage
+            lines.append(
+                {
+                    "document_id": number,
+                    "position": position,
+                    "text": passage.text,
+                    "content": None if passage.content == passage.text else passage.content,
+                    "context": passage.context,
+                    "locator": to_json(dict(passage.locator)),
+                    "date": passage.date,
+                    "tokens": analysed.tokens,
+                    "text_hash": analysed.text_hash,
+                    "waiting": None if analysed.text_hash in embedded else waiting,
+                }
+            )
+    numbers = take_numbers(connection, "passage", len(lines))
+    for line, number in zip(lines, numbers, strict=True):
+        line["id"] = number
+    connection.execute(insert(documents), rows)
+    if lines:
+        connection.execute(insert(passages), lines)
+    log_new(connection, numbers, "text")
+    log_new(
+        connection, [number for number, line in zip(numbers, lines, strict=True) if line["waiting"] is None], "vector"
+    )
+
+
+def _embedded(connection: Connection, rules: Rules, hashes: Iterable[bytes]) -> set[bytes]:
+    """Those hashes that have a vector of the base's embedder."""
+    if rules.embedder is None:
+        return set()
+    return {
+        found
+        for chunk in chunks(hashes)
+        for (found,) in connection.execute(
+            select(vectors.c.text_hash).where(vectors.c.embedder == rules.embedder, vectors.c.text_hash.in_(chunk))
+        )
+    }
+
+
+def _log_again(connection: Connection, numbers: Sequence[int]) -> None:
+    for chunk in chunks(numbers):
+        rows = connection.execute(
+            select(passages.c.id, passages.c.waiting).where(passages.c.document_id.in_(chunk)).order_by(passages.c.id)
+        ).all()
+        log(connection, [row.id for row in rows], "text")
+        log(connection, [row.id for row in rows if row.waiting is None], "vector")
+
+
+def _remove_documents(connection: Connection, numbers: Sequence[int]) -> None:
+    if not numbers:
+        return
+    hashes: dict[bytes, None] = {}
+    for chunk in chunks(numbers):
+        rows = connection.execute(
+            select(passages.c.id, passages.c.text_hash, passages.c.waiting)
+            .where(passages.c.document_id.in_(chunk))
+            .order_by(passages.c.id)
+        ).all()
+        connection.execute(delete(passages).where(passages.c.document_id.in_(chunk)))
+        connection.execute(delete(documents).where(documents.c.id.in_(chunk)))
+        log(connection, [row.id for row in rows], "text")
+        log(connection, [row.id for row in rows if row.waiting is None], "vector")
+        hashes.update(dict.fromkeys(row.text_hash for row in rows))
+    for keys in chunks(hashes):
+        connection.execute(
+            delete(vectors).where(
+                vectors.c.text_hash.in_(keys), ~exists().where(passages.c.text_hash == vectors.c.text_hash)
+            )
+        )

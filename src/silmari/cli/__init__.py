@@ -1,0 +1,1 @@
+"""The command line: thin twins of `silmari.KnowledgeBase`, one module a command."""

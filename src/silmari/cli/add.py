@@ -1,0 +1,34 @@
+"""``silmari add``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from silmari.cli.common import EmbedderName, Exclude, Json, Kb, UntilStage, open_base
+from silmari.errors import UsageError
+
+
+def add(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or globs.")],
+    kb: Kb = None,
+    exclude: Exclude = None,
+    until: UntilStage = "all",
+    embedder: EmbedderName = None,
+    as_json: Json = False,
+) -> None:
+    """Add files, folders and globs; what is already in and unchanged is passed over."""
+    from silmari.cli.progress import ProgressBars
+    from silmari.cli.report import finish
+
+    with open_base(kb, create=True, embedder=embedder) as base, ProgressBars() as bars:
+        report = base.add(paths, exclude=tuple(exclude or ()), until=stage(until), on_progress=bars)
+    finish(report, as_json)
+
+
+def stage(name: str) -> Any:
+    """Check the value of ``--until``."""
+    if name not in ("read", "all"):
+        raise UsageError(f"--until is {name!r}; it takes read or all.")
+    return name

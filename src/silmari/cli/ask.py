@@ -1,0 +1,79 @@
+"""``silmari ask``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from silmari.cli.common import (
+    Category,
+    EmbedderName,
+    Explain,
+    Json,
+    K,
+    Kb,
+    Llm,
+    Only,
+    Since,
+    UntilDate,
+    WayName,
+    console,
+    filters,
+    open_base,
+    print_json,
+    where,
+)
+from silmari.cli.search import show_trace
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    kb: Kb = None,
+    k: K = None,
+    way: WayName = None,
+    llm: Llm = None,
+    category: Category = None,
+    since: Since = None,
+    until_date: UntilDate = None,
+    document: Only = None,
+    embedder: EmbedderName = None,
+    explain: Explain = False,
+    as_json: Json = False,
+) -> None:
+    """Answer a question from the documents, each sentence with its sources."""
+    chosen: Any = way
+    with open_base(kb, embedder=embedder, llm=llm) as base:
+        options = {"way": chosen, "k": k, "filters": filters(category, since, until_date, document)}
+        if as_json:
+            print_json(base.ask(question, **options).as_json())
+            return
+        show(base.stream(question, **options), explain)
+
+
+def show(pieces: Any, explain: bool = False) -> Any:
+    """Print an answer as it comes, then its sources; returns the finished answer."""
+    from silmari.answering.answer import Answer
+    from silmari.answering.wording import language_of
+
+    out = console()
+    answer: Any = None
+    for piece in pieces:
+        if isinstance(piece, Answer):
+            answer = piece
+        else:
+            out.print(piece, end="", soft_wrap=True)
+    out.print()
+    if answer.sources:
+        korean = language_of(answer.question) == "ko"
+        out.print()
+        out.print("출처" if korean else "Sources", style="bold")
+        for cited in answer.sources:
+            place = where(cited.source.locator, "ko" if korean else "en")
+            dated = f", {cited.source.date}" if cited.source.date else ""
+            out.print(f"[{cited.n}] {cited.source.title}{dated}" + (f", {place}" if place else ""), soft_wrap=True)
+            out.print(f"    {cited.source.uri}", style="dim", soft_wrap=True)
+            for other in cited.source.also:
+                out.print(f"    {other}", style="dim", soft_wrap=True)
+    show_trace(answer.trace, explain)
+    return answer

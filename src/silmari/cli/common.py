@@ -1,0 +1,100 @@
+"""What the commands share: options, opening a base, output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from silmari.knowledge_base import KnowledgeBase
+
+OK, SOME_FAILED, NOTHING_DONE, INTERRUPTED = 0, 1, 2, 130
+
+Kb = Annotated[
+    Path | None,
+    typer.Option("--kb", metavar="DIR", help="Folder of the knowledge base (or SILMARI_KB).  [default: .silmari]"),
+]
+EmbedderName = Annotated[
+    str | None, typer.Option("--embedder", metavar="NAME", help="Embedder, such as bundled or openai:NAME.")
+]
+Llm = Annotated[
+    str | None, typer.Option("--llm", metavar="NAME", help="Chat model that writes the answer, such as openai:MODEL.")
+]
+K = Annotated[int | None, typer.Option("-k", "--k", min=1, max=1000, help="How many passages.  [default: 5]")]
+WayName = Annotated[
+    str | None, typer.Option("--way", metavar="WAY", help="sparse, dense, cascade or fused.  [default: fused]")
+]
+Category = Annotated[
+    list[str] | None, typer.Option("--category", metavar="NAME", help="Only these: pdf, excel, csv, text, record.")
+]
+Since = Annotated[str | None, typer.Option("--since", metavar="DATE", help="Only dated on or after, as 2024-01-31.")]
+UntilDate = Annotated[
+    str | None, typer.Option("--until-date", metavar="DATE", help="Only dated on or before, as 2024-12-31.")
+]
+Only = Annotated[
+    list[str] | None, typer.Option("--document", metavar="PATH", help="Only in these files, folders or globs.")
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Show what each stage did.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Exclude = Annotated[
+    list[str] | None, typer.Option("--exclude", metavar="GLOB", help="Pass over names or paths that match.")
+]
+UntilStage = Annotated[
+    str, typer.Option("--until", metavar="STAGE", help="read: return when BM25 answers; all: when vectors are there too.")
+]
+
+
+def open_base(kb: Path | None, *, create: bool = False, **options: Any) -> KnowledgeBase:
+    """Open the base that the options and settings name.
+
+    Raises:
+        UsageError: There is none and `create` is False.
+    """
+    from silmari.knowledge_base import KnowledgeBase
+
+    return KnowledgeBase.open(kb, create=create, **options)
+
+
+def filters(
+    category: list[str] | None, since: str | None, until_date: str | None, only: list[str] | None
+) -> dict[str, Any]:
+    """The mapping that `KnowledgeBase.search` takes as filters."""
+    given = {"category": category, "since": since, "until": until_date, "documents": only}
+    return {name: value for name, value in given.items() if value}
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output, in UTF-8 whatever the terminal speaks."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+    sys.stdout.flush()
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that takes text as it is: brackets in documents are no markup."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def where(locator: Any, language: str = "en") -> str:
+    """A locator as people say it: ``p. 3``, ``sheet 인사, rows 2–40``."""
+    korean = language == "ko"
+    parts = []
+    if "page" in locator:
+        parts.append(f"{locator['page']}쪽" if korean else f"p. {locator['page']}")
+    if "sheet" in locator:
+        parts.append(f"시트 {locator['sheet']}" if korean else f"sheet {locator['sheet']}")
+    if "rows" in locator:
+        first, last = locator["rows"]
+        span = f"{first}" if first == last else f"{first}–{last}"
+        parts.append(f"{span}행" if korean else f"row {span}" if first == last else f"rows {span}")
+    if "heading" in locator:
+        parts.append(str(locator["heading"]))
+    return ", ".join(parts)

@@ -1,0 +1,60 @@
+"""A progress bar a stage, with time left, on standard error and only where a person looks."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress as Bars,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from silmari.cli.common import console
+from silmari.ingest import Progress
+
+_NAMES = {"read": "Reading files", "vectors": "Making vectors"}
+
+
+class ProgressBars:
+    """Give it to ``on_progress``; silent when standard error is no terminal."""
+
+    def __init__(self, *, shown: bool = True) -> None:
+        screen = console(stderr=True)
+        self._bars = Bars(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            # Embedding is slow and uneven: the rate of the last minutes tells more than the last seconds'.
+            TimeRemainingColumn(compact=True),
+            TextColumn("{task.fields[current]}"),
+            console=screen,
+            disable=not shown or not screen.is_terminal,
+            speed_estimate_period=120,
+        )
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._bars.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        """Show how far a stage is."""
+        if progress.stage not in self._tasks:
+            self._tasks[progress.stage] = self._bars.add_task(_NAMES[progress.stage], total=progress.total, current="")
+        self._bars.update(
+            self._tasks[progress.stage],
+            completed=progress.done,
+            total=progress.total,
+            current=progress.current[:40],
+        )

@@ -1,0 +1,44 @@
+"""Shows what `add`, `sync` and `build` did."""
+
+from __future__ import annotations
+
+import typer
+
+from silmari.cli.common import NOTHING_DONE, OK, SOME_FAILED, console, print_json
+from silmari.ingest import AddReport
+
+
+def summary(report: AddReport) -> str:
+    """How many files came to which end, as one line; empty when there were none."""
+    parts = [f"{count:,} {status}" for status, count in report.counts.items()]
+    if report.removed:
+        parts.append(f"{len(report.removed):,} removed")
+    return f"{', '.join(parts)}." if parts else ""
+
+
+def finish(report: AddReport, as_json: bool) -> None:
+    """Print the report and exit with its code: 1 when some files failed, 2 when all of them did."""
+    if as_json:
+        print_json(report.as_json())
+    else:
+        _tell(report)
+    counts = report.counts
+    if not counts.get("failed"):
+        raise typer.Exit(OK)
+    raise typer.Exit(SOME_FAILED if len(report.files) > counts["failed"] or report.removed else NOTHING_DONE)
+
+
+def _tell(report: AddReport) -> None:
+    out = console()
+    for file in report.files:
+        if file.reason:
+            out.print(f"{file.status}: {file.uri}: {file.reason}", soft_wrap=True)
+    for uri in report.removed:
+        out.print(f"removed: {uri}", soft_wrap=True)
+    if line := summary(report):
+        out.print(line)
+    waiting = report.pending.get("vectors", 0)
+    if waiting:
+        out.print(f"{waiting:,} texts have no vector yet; BM25 finds them already, silmari build makes the vectors.")
+    for note in report.notes:
+        out.print(note)

@@ -1,0 +1,236 @@
+"""From files to searchable passages, in stages that can be stopped and resumed anywhere.
+
+Stage ``read`` reads, splits and analyses each file in one transaction; what it has done is found by
+BM25 at once. Stage ``vectors`` embeds what has no vector yet, tables and the newest documents first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, Literal
+
+from silmari.errors import SkippedError, UnreadableError
+from silmari.model import Document
+
+if TYPE_CHECKING:
+    from silmari.catalog.catalog import Catalog
+    from silmari.catalog.vector_cache import VectorCache
+    from silmari.catalog.words import ReadDocument
+    from silmari.engine.mirror import Mirror
+    from silmari.language.analysis import Analyser
+    from silmari.providers.embedding import Embedder
+    from silmari.reading.limits import Limits
+
+Stage = Literal["read", "vectors"]
+FileStatus = Literal["added", "updated", "unchanged", "skipped", "failed"]
+
+# Vectors are stored this often at the latest: what is lost by a kill is what was embedded since.
+SAVE_EVERY = 5.0
+# Embedded together, sorted by length within: long enough to fill batches, short enough to show progress.
+PORTION = 64
+# An engine commit costs a tenth of a second: publish at most this often.
+PUBLISH_EVERY = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a stage is: `done` of `total` files (``read``) or texts (``vectors``)."""
+
+    stage: Stage
+    done: int
+    total: int
+    current: str = ""
+
+
+OnProgress = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What became of one file; `reason` is set when it was skipped or failed, or read with a remark."""
+
+    uri: str
+    status: FileStatus
+    reason: str | None = None
+
+
+@dataclass(slots=True)
+class AddReport:
+    """What `add`, `sync` and `build` did.
+
+    Attributes:
+        files: One result a file, in the order they were read.
+        removed: URIs that `sync` took out because their files are gone.
+        pending: How many texts still wait in each stage.
+        notes: Sentences about the whole run.
+    """
+
+    files: list[FileResult] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    pending: Mapping[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Number of files by status."""
+        return Counter(file.status for file in self.files)
+
+    def as_json(self) -> dict[str, Any]:
+        """The shape that ``add --json`` prints."""
+        return {
+            "files": [{"uri": f.uri, "status": f.status, "reason": f.reason} for f in self.files],
+            "removed": self.removed,
+            "counts": dict(self.counts),
+            "pending": dict(self.pending),
+            "notes": self.notes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """The rooms that a document passes through on its way in."""
+
+    catalog: Catalog
+    mirror: Mirror
+    analyser: Analyser
+    embedder: Embedder | None
+    cache: VectorCache
+    limits: Limits
+    words: int
+    chars: int
+
+    def read_file(self, path: Path) -> FileResult:
+        """Read one file into the catalog, in one transaction; never raises for what is wrong with the file."""
+        from silmari.catalog.words import FileInfo
+        from silmari.reading import read, uri_of
+
+        uri = uri_of(path)
+        try:
+            stat = path.stat()
+        except OSError as error:
+            return self._problem(uri, 0, 0, "failed", _os_reason(error))
+        known = self.catalog.file(uri)
+        if known is not None and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
+            if known.status == "ok":
+                return FileResult(uri, "unchanged")
+            if known.status == "skipped":
+                return FileResult(uri, "skipped", known.reason)
+        try:
+            documents = read(path, self.limits)
+        except SkippedError as error:
+            return self._problem(uri, stat.st_size, stat.st_mtime_ns, "skipped", str(error))
+        except UnreadableError as error:
+            return self._problem(uri, stat.st_size, stat.st_mtime_ns, "failed", str(error))
+        except OSError as error:
+            return self._problem(uri, stat.st_size, stat.st_mtime_ns, "failed", _os_reason(error))
+        except MemoryError:
+            return self._problem(uri, stat.st_size, stat.st_mtime_ns, "failed", "needs more memory than there is")
+        notes = tuple(dict.fromkeys(note for document in documents for note in document.notes))
+        prepared = self.prepare(documents)
+        if not any(entry.passages for entry in prepared):
+            return self._problem(uri, stat.st_size, stat.st_mtime_ns, "skipped", "holds no text")
+        info = FileInfo(uri, stat.st_size, stat.st_mtime_ns, _sha256(documents), notes)
+        status = self.catalog.put_file(info, prepared)
+        return FileResult(uri, status, " ".join(notes) or None)
+
+    def prepare(self, documents: Sequence[Document]) -> list[ReadDocument]:
+        """Split and analyse documents, all their passages in one go (Kiwi works on many at once)."""
+        from silmari.catalog.vector_cache import text_hash
+        from silmari.catalog.words import AnalysedPassage, ReadDocument, embedding_input
+        from silmari.language.normalise import clean
+        from silmari.splitting import split
+
+        passages = [split(document, words=self.words, chars=self.chars) for document in documents]
+        # A file's name says something of its content; a record's uri does not.
+        names = ["" if document.record else PurePath(document.uri).stem for document in documents]
+        # What is indexed and embedded: the hash is that of the embedder's exact input.
+        texts = [clean(embedding_input(passage)) for group in passages for passage in group]
+        tokens = iter(self.analyser.tokens_many([*texts, *names]))
+        hashes = iter([text_hash(text) for text in texts])
+        analysed = [
+            [AnalysedPassage(passage, " ".join(next(tokens)), next(hashes)) for passage in group] for group in passages
+        ]
+        return [
+            ReadDocument(document, group, name, " ".join(next(tokens)))
+            for document, group, name in zip(documents, analysed, names, strict=True)
+        ]
+
+    def embed_pending(self, on_progress: OnProgress | None) -> None:
+        """Embed what has no vector yet until nothing is left; the lease must be held.
+
+        Every few seconds, and when interrupted, what was embedded is stored for good.
+        """
+        if self.embedder is None:
+            return
+        done, total = 0, self.catalog.count_pending()
+        unsaved: dict[bytes, Any] = {}
+        saved = published = time.monotonic()
+        try:
+            while waiting := self.catalog.pending_vectors(self.embedder.fingerprint, PORTION):
+                for portion in self._portions(waiting):
+                    unsaved.update(self._embed(portion))
+                    done += len(portion)
+                    if on_progress is not None:
+                        on_progress(Progress("vectors", done, max(total, done)))
+                    if time.monotonic() - saved > SAVE_EVERY:
+                        self._save(unsaved)
+                        saved = time.monotonic()
+                self._save(unsaved)
+                if time.monotonic() - published > PUBLISH_EVERY:
+                    self.mirror.follow()
+                    published = time.monotonic()
+        finally:
+            self._save(unsaved)
+
+    def _portions(self, waiting: Sequence[tuple[bytes, str]]) -> Iterable[Sequence[tuple[bytes, str]]]:
+        size = self.embedder.batch_size if self.embedder is not None else 1
+        ordered = sorted(waiting, key=lambda item: len(item[1]))
+        return (ordered[start : start + size] for start in range(0, len(ordered), size))
+
+    def _embed(self, portion: Sequence[tuple[bytes, str]]) -> Mapping[bytes, Any]:
+        assert self.embedder is not None
+        name = self.embedder.fingerprint
+        vectors = dict(self.cache.get_many(name, [key for key, _ in portion]))
+        fresh = [(key, text) for key, text in portion if key not in vectors]
+        if fresh:
+            made = dict(
+                zip(
+                    (key for key, _ in fresh),
+                    self.embedder.passages([text for _, text in fresh]).astype("float16"),
+                    strict=True,
+                )
+            )
+            self.cache.put_many(name, made)
+            vectors.update(made)
+        return vectors
+
+    def _save(self, unsaved: dict[bytes, Any]) -> None:
+        if unsaved and self.embedder is not None:
+            self.catalog.store_vectors(self.embedder.fingerprint, unsaved)
+            unsaved.clear()
+
+    def _problem(
+        self, uri: str, size: int, mtime_ns: int, status: Literal["skipped", "failed"], reason: str
+    ) -> FileResult:
+        self.catalog.note_problem(uri, size, mtime_ns, status, reason)
+        return FileResult(uri, status, reason)
+
+
+def _sha256(documents: Sequence[Document]) -> str:
+    """One hash for a file: its document's, or that of all its records'."""
+    if len(documents) == 1:
+        return documents[0].sha256
+    return hashlib.sha256("".join(document.sha256 for document in documents).encode()).hexdigest()
+
+
+def _os_reason(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "is gone: it was removed or renamed meanwhile"
+    if isinstance(error, PermissionError):
+        return "may not be read: give yourself the right to read it and add it again"
+    return f"cannot be read ({error.strerror or error}); check the disk and add it again"

@@ -1,0 +1,173 @@
+"""What comes in and goes out of a knowledge base: add, sync, records, remove, build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from silmari.errors import UsageError
+from silmari.ingest import AddReport, FileResult, OnProgress, Pipeline, Progress
+
+if TYPE_CHECKING:
+    from silmari.model import Document
+
+Until = Literal["read", "all"]
+# Records that go in together: each is its own document, one commit for all saves time.
+RECORDS = 500
+# How long another process that is making vectors is waited for, before its work is left to it.
+PATIENCE = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """The pipeline, and what to pass over."""
+
+    pipeline: Pipeline
+    exclude: Sequence[str]
+
+    def add(
+        self, paths: Iterable[str | Path], exclude: Sequence[str], until: Until, on_progress: OnProgress | None
+    ) -> AddReport:
+        """See `KnowledgeBase.add`."""
+        report = AddReport()
+        found, problems = self._discover(paths, exclude)
+        report.files += problems
+        if not found and problems:
+            raise UsageError(f"{problems[0].uri}: {problems[0].reason}")
+        self._read(found, report, on_progress)
+        if not report.files:
+            report.notes.append("Nothing to read was found there.")
+        return self._finish(report, until, on_progress)
+
+    def sync(
+        self, folder: str | Path, exclude: Sequence[str], until: Until, on_progress: OnProgress | None
+    ) -> AddReport:
+        """See `KnowledgeBase.sync`."""
+        from silmari.reading import uri_of
+
+        root = Path(folder).expanduser()
+        if not root.is_dir():
+            raise UsageError(f"{folder}: is no folder; sync takes one folder. Nothing was changed.")
+        report = AddReport()
+        found, problems = self._discover([root], exclude)
+        unlisted = [problem.uri for problem in problems]
+        if uri_of(root) in unlisted:
+            raise UsageError(f"{folder}: {problems[0].reason}. Nothing was changed.")
+        report.files += problems
+        self._read(found, report, on_progress)
+        here = {uri_of(path) for path in found}
+        # What stands under a folder that could not be listed may still be there: it stays.
+        gone = [
+            uri
+            for uri in self.pipeline.catalog.uris_under(uri_of(root))
+            if uri not in here and not any(uri == other or uri.startswith(f"{other}/") for other in unlisted)
+        ]
+        report.removed = list(self.pipeline.catalog.remove(gone))
+        return self._finish(report, until, on_progress)
+
+    def add_records(
+        self, records: Iterable[Mapping[str, Any]], until: Until, on_progress: OnProgress | None
+    ) -> AddReport:
+        """See `KnowledgeBase.add_records`."""
+        from silmari.reading.records import parse_record
+
+        report = AddReport()
+        documents: list[Document] = []
+        for number, record in enumerate(records, 1):
+            try:
+                parsed = parse_record(record)
+                documents.append(parsed.document(f"record:{parsed.id}"))
+            except UsageError as error:
+                name = record.get("id") if isinstance(record, Mapping) else None
+                report.files.append(FileResult(f"record:{name or number}", "failed", str(error)))
+        for start in range(0, len(documents), RECORDS):
+            group = documents[start : start + RECORDS]
+            for uri, status in self.pipeline.catalog.put_records(self.pipeline.prepare(group)).items():
+                report.files.append(FileResult(uri, status))
+            if on_progress is not None:
+                on_progress(Progress("read", start + len(group), len(documents)))
+        return self._finish(report, until, on_progress)
+
+    def remove(self, uris: Iterable[str | Path]) -> list[str]:
+        """See `KnowledgeBase.remove`."""
+        removed = list(self.pipeline.catalog.remove(self.pipeline.catalog.matching(str(uri) for uri in uris)))
+        self.pipeline.mirror.follow()
+        return removed
+
+    def build(self, on_progress: OnProgress | None) -> AddReport:
+        """See `KnowledgeBase.build`."""
+        return self._finish(AddReport(), "all", on_progress)
+
+    def reindex(self, wanted: Mapping[str, str | None], on_progress: OnProgress | None) -> AddReport:
+        """See `KnowledgeBase.reindex`; `wanted` are the fingerprints to build for."""
+        from silmari.catalog.words import embedding_input
+
+        catalog, analyser = self.pipeline.catalog, self.pipeline.analyser
+        built = catalog.fingerprints()
+        changed = {name: value for name, value in wanted.items() if value is not None and built.get(name) != value}
+        report = AddReport()
+        if "analyser" in changed:
+
+            def told(done: int, total: int) -> None:
+                if on_progress is not None:
+                    on_progress(Progress("read", done, total))
+
+            catalog.retokenise(
+                changed["analyser"],
+                lambda passage: " ".join(analyser.tokens(embedding_input(passage))),
+                lambda name: " ".join(analyser.tokens(name)),
+                told,
+            )
+        if "embedder" in changed:
+            catalog.change_embedder(changed["embedder"])
+        if "splitter" in changed:
+            catalog.change_splitter(changed["splitter"])
+            paths = [Path(path) for path in catalog.file_paths()]
+            there = [path for path in paths if path.exists()]
+            self._read(there, report, on_progress)
+            if len(there) < len(paths):
+                report.notes.append(f"{len(paths) - len(there):,} files are gone; what was read of them stays as it was.")
+        if not changed:
+            catalog.new_epoch()
+        return self._finish(report, "all", on_progress)
+
+    def _discover(
+        self, paths: Iterable[str | Path], exclude: Sequence[str]
+    ) -> tuple[list[Path], list[FileResult]]:
+        from silmari.reading.discover import discover
+
+        found: list[Path] = []
+        problems: list[FileResult] = []
+        for item in discover(list(paths), (*self.exclude, *exclude)):
+            if item.problem is None:
+                found.append(item.path)
+            else:
+                problems.append(FileResult(str(item.path), "failed", item.problem))
+        return found, problems
+
+    def _read(self, found: Sequence[Path], report: AddReport, on_progress: OnProgress | None) -> None:
+        for done, path in enumerate(found):
+            if on_progress is not None:
+                on_progress(Progress("read", done, len(found), path.name))
+            report.files.append(self.pipeline.read_file(path))
+        if on_progress is not None and found:
+            on_progress(Progress("read", len(found), len(found)))
+
+    def _finish(self, report: AddReport, until: Until, on_progress: OnProgress | None) -> AddReport:
+        pipeline, mirror = self.pipeline, self.pipeline.mirror
+        lag = mirror.follow(wait=5.0)
+        if until == "all" and pipeline.embedder is not None and pipeline.catalog.count_pending():
+            # One process at a time makes vectors, so that no text is embedded twice.
+            with mirror.writing(PATIENCE) as mine:
+                if mine:
+                    pipeline.embed_pending(on_progress)
+                    lag = mirror.follow()
+        pending = pipeline.catalog.count_pending() if pipeline.embedder else 0
+        if lag or (pending and until == "all"):
+            report.notes.append(
+                "Another process is writing to this base; run silmari build when it is done to complete the rest."
+            )
+        report.pending = {"vectors": pending}
+        return report

@@ -1,0 +1,516 @@
+"""The knowledge base: the only place where the rooms meet."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from silmari.background import Background
+from silmari.errors import UsageError
+from silmari.ingest import AddReport, OnProgress, Pipeline
+from silmari.intake import Intake, Until
+from silmari.model import WAYS, Filter, Hit, Passage, Source, Way
+from silmari.retrieval.filters import build_filter
+from silmari.retrieval.question import Question
+from silmari.retrieval.search import Readiness, Searcher
+from silmari.retrieval.trace import Trace
+from silmari.settings import Settings
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.language_models import BaseChatModel
+
+    from silmari.answering.answer import Answer
+    from silmari.catalog.words import StoredDocument
+    from silmari.overview import Status
+    from silmari.providers.chat import ChatModel
+    from silmari.providers.gate import Gate
+
+Filters = Filter | Mapping[str, Any]
+# Passages drawn at random to know how similar an average one is to a question.
+SAMPLE = 1_000
+
+
+class KnowledgeBase:
+    """A folder with documents read from your files, searchable and able to answer.
+
+    Open one with `KnowledgeBase.open`; use it in a ``with`` block or call `close`. It may be used from
+    several threads and, through the methods that begin with ``a``, from any event loop; those do what
+    their namesakes do.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        llm: str | BaseChatModel | None = None,
+        embedder: str | Embeddings | None = None,
+        create: bool = True,
+        check: bool = True,
+    ) -> None:
+        from silmari.catalog.catalog import Catalog
+        from silmari.catalog.lease import Lease
+        from silmari.catalog.sqlite import FILE_NAME
+        from silmari.catalog.vector_cache import VectorCache
+        from silmari.engine import open_engine
+        from silmari.engine.mirror import Mirror
+        from silmari.language.analysis import Analyser
+        from silmari.providers.embedding import open_embedder
+        from silmari.splitting import fingerprint as splitter
+
+        self.settings = settings
+        self.folder = settings.kb.expanduser().absolute()
+        self.embedder = open_embedder(embedder if embedder is not None else settings.embedder, settings)
+        self._llm = llm if llm is not None else settings.llm
+        self._analyser = Analyser(settings.user_dictionary)
+        self._cache = VectorCache(settings.cache.expanduser())
+        self._fingerprints = {
+            "embedder": self.embedder.fingerprint if self.embedder else None,
+            "analyser": self._analyser.fingerprint,
+            "splitter": splitter(settings.passage_words, settings.passage_chars),
+        }
+        # A base that is about to be rebuilt is opened whatever it was built with.
+        compared = self._fingerprints if check or not (self.folder / FILE_NAME).exists() else {}
+        self.catalog = Catalog.open(self.folder, compared, create=create)
+        self._mirror = Mirror(
+            self.catalog,
+            lambda wait: Lease.try_take(self.folder, timeout=wait),
+            open_engine(settings.engine, self.folder),
+        )
+        self._background = Background()
+        self._lock = threading.RLock()
+        self._sampled: tuple[int, Sequence[int]] = (-1, ())
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | Settings | None = None,
+        *,
+        llm: str | BaseChatModel | None = None,
+        embedder: str | Embeddings | None = None,
+        create: bool = True,
+        check: bool = True,
+        **options: Any,
+    ) -> Self:
+        """Open a knowledge base, or make a new one.
+
+        Args:
+            path: Its folder, or complete settings; None for what the environment or silmari.toml says.
+            llm: Chat model that writes answers, such as ``openai:gpt-4o-mini``, or a LangChain chat model.
+            embedder: Embedder, such as ``bundled``, or a LangChain ``Embeddings`` object.
+            create: Whether to make the base when the folder holds none.
+            check: Whether to refuse a base that was built with another embedder, analyser or splitter;
+                False is for `reindex`.
+            options: Any field of `silmari.settings.Settings`.
+
+        Raises:
+            KnowledgeBaseError: The base cannot be opened; the message says how to mend it.
+            UsageError: A setting is wrong.
+        """
+        settings = path if isinstance(path, Settings) else Settings.load(kb=path, **options)
+        return cls(settings, llm=llm, embedder=embedder, create=create, check=check)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End background work and release files."""
+        if (chat := self.__dict__.get("_chat")) is not None and chat.close is not None:
+            self._background.run(chat.close())
+        self._background.close()
+        self._mirror.close()
+        self.catalog.close()
+        self._cache.close()
+
+    # What comes in and goes out
+
+    def add(
+        self,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        exclude: Sequence[str] = (),
+        until: Until = "all",
+        on_progress: OnProgress | None = None,
+    ) -> AddReport:
+        """Add files, folders and globs, and return when all of them are complete.
+
+        Every file is found by BM25 from the moment it was read. Whatever is wrong with a file is told
+        in the report; the others go on. Interrupted, it keeps all that was done; add again to go on.
+
+        Args:
+            paths: What to add; folders with all that is in them.
+            exclude: Glob patterns of names or relative paths to pass over.
+            until: ``read`` returns before vectors are made.
+            on_progress: Called often, from the thread that works.
+
+        Raises:
+            UsageError: None of the paths exists.
+        """
+        return self._intake.add(_several(paths), exclude, until, on_progress)
+
+    async def aadd(
+        self,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        exclude: Sequence[str] = (),
+        until: Until = "all",
+        on_progress: OnProgress | None = None,
+    ) -> AddReport:
+        """See `add`."""
+        return await asyncio.to_thread(self.add, paths, exclude=exclude, until=until, on_progress=on_progress)
+
+    def sync(
+        self,
+        folder: str | Path,
+        *,
+        exclude: Sequence[str] = (),
+        until: Until = "all",
+        on_progress: OnProgress | None = None,
+    ) -> AddReport:
+        """Make the base equal to a folder: add what is new, update what changed, remove what is gone.
+
+        Only documents under this folder are touched. A file that is there but cannot be read keeps its
+        former version.
+
+        Raises:
+            UsageError: The folder does not exist or cannot be listed; nothing is removed then.
+        """
+        return self._intake.sync(folder, exclude, until, on_progress)
+
+    async def async_(
+        self,
+        folder: str | Path,
+        *,
+        exclude: Sequence[str] = (),
+        until: Until = "all",
+        on_progress: OnProgress | None = None,
+    ) -> AddReport:
+        """See `sync`."""
+        return await asyncio.to_thread(self.sync, folder, exclude=exclude, until=until, on_progress=on_progress)
+
+    def add_records(
+        self,
+        records: Iterable[Mapping[str, Any]],
+        *,
+        until: Until = "all",
+        on_progress: OnProgress | None = None,
+    ) -> AddReport:
+        """Add records ``{"id", "text", "title", "date", "category", "triplets"}`` (the first two are needed).
+
+        A record with a known id replaces the former one. A faulty record is told in the report.
+        """
+        return self._intake.add_records(records, until, on_progress)
+
+    async def aadd_records(
+        self,
+        records: Iterable[Mapping[str, Any]],
+        *,
+        until: Until = "all",
+        on_progress: OnProgress | None = None,
+    ) -> AddReport:
+        """See `add_records`."""
+        return await asyncio.to_thread(self.add_records, records, until=until, on_progress=on_progress)
+
+    def remove(self, uris: str | Path | Iterable[str | Path]) -> list[str]:
+        """Take documents out, exactly: paths, folders, globs, or uris of records.
+
+        Returns:
+            The uris that were removed.
+        """
+        return self._intake.remove(_several(uris))
+
+    async def aremove(self, uris: str | Path | Iterable[str | Path]) -> list[str]:
+        """See `remove`."""
+        return await asyncio.to_thread(self.remove, uris)
+
+    def build(self, *, on_progress: OnProgress | None = None) -> AddReport:
+        """Complete what earlier calls left pending."""
+        return self._intake.build(on_progress)
+
+    async def abuild(self, *, on_progress: OnProgress | None = None) -> AddReport:
+        """See `build`."""
+        return await asyncio.to_thread(self.build, on_progress=on_progress)
+
+    def reindex(self, *, on_progress: OnProgress | None = None) -> AddReport:
+        """Rebuild for the embedder, analyser and splitter that the base is open with, or just the engine.
+
+        Open the base with ``check=False`` for it. Files whose splitting changed are read again; vectors
+        that the same embedder made before come from the cache.
+        """
+        return self._intake.reindex(self._fingerprints, on_progress)
+
+    async def areindex(self, *, on_progress: OnProgress | None = None) -> AddReport:
+        """See `reindex`."""
+        return await asyncio.to_thread(self.reindex, on_progress=on_progress)
+
+    # Searching and answering
+
+    def search(
+        self,
+        question: str,
+        *,
+        way: Way | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        trace: Trace | None = None,
+    ) -> list[Hit]:
+        """The passages that answer a question best.
+
+        Args:
+            question: In any language.
+            way: ``sparse``, ``dense``, ``cascade`` or ``fused``; default: the settings'.
+            k: How many, at most.
+            filters: A `Filter`, or a mapping with ``category``, ``since``, ``until``, ``documents``.
+            trace: Filled with what happened, if given.
+
+        Raises:
+            UsageError: The question has no words, or an argument is wrong.
+        """
+        return self._search(question, way, k, filters, trace or Trace())[0]
+
+    async def asearch(
+        self,
+        question: str,
+        *,
+        way: Way | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        trace: Trace | None = None,
+    ) -> list[Hit]:
+        """See `search`."""
+        return await asyncio.to_thread(self.search, question, way=way, k=k, filters=filters, trace=trace)
+
+    def ask(
+        self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
+    ) -> Answer:
+        """Answer a question from the documents, or say that they do not answer it.
+
+        Without a chat model the answer is made of quoted sentences; with one it is written. Either way
+        each sentence cites its sources. Where the model's service fails, sentences are quoted instead, and
+        the trace says why.
+
+        Raises:
+            UsageError: The question has no words, or an argument is wrong.
+            MissingExtraError: The chat model's package is not installed.
+        """
+        return self._background.run(self._ask(question, way, k, filters))
+
+    async def aask(
+        self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
+    ) -> Answer:
+        """See `ask`."""
+        return await self._background.await_(self._ask(question, way, k, filters))
+
+    def stream(
+        self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
+    ) -> Iterator[str | Answer]:
+        """Like `ask`: first pieces of the text as they are written, then the finished `Answer`."""
+        return self._background.iterate(self._pieces(question, way, k, filters))
+
+    def astream(
+        self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
+    ) -> AsyncIterator[str | Answer]:
+        """See `stream`."""
+        return self._background.aiterate(self._pieces(question, way, k, filters))
+
+    # What is in it
+
+    def documents(self, *, filters: Filters | None = None) -> list[StoredDocument]:
+        """The documents, by uri."""
+        return self.catalog.documents(self._filter(filters))
+
+    async def adocuments(self, *, filters: Filters | None = None) -> list[StoredDocument]:
+        """See `documents`."""
+        return await asyncio.to_thread(self.documents, filters=filters)
+
+    def show(self, target: str | Path | int) -> list[tuple[Passage, Source]]:
+        """The passages of a document, in reading order, or one passage by its number.
+
+        Raises:
+            UsageError: The base has no such document or passage.
+        """
+        from silmari.reading import uri_of
+
+        named = str(target)
+        if named.isdecimal() and (found := self.catalog.passages([int(named)])):
+            return list(found.values())
+        document = self.catalog.document(named) or self.catalog.document(uri_of(named))
+        if document is None:
+            raise UsageError(f"{named}: is not in the base; silmari list shows what is.")
+        ids = [passage.id for passage in self.catalog.passages_of(document.id)]
+        return list(self.catalog.passages(ids).values())
+
+    async def ashow(self, target: str | Path | int) -> list[tuple[Passage, Source]]:
+        """See `show`."""
+        return await asyncio.to_thread(self.show, target)
+
+    def status(self) -> Status:
+        """What is in the base, what is pending, and which files failed."""
+        from silmari.overview import Status
+
+        lag = self._mirror.follow()
+        found = self.catalog.statistics()
+        return Status(
+            folder=str(self.folder),
+            documents=found.documents,
+            passages=found.passages,
+            categories=found.categories,
+            pending={"vectors": found.pending["vectors"] if self.embedder else 0},
+            failed=tuple((file.path, file.reason or "") for file in found.failed),
+            skipped=tuple((file.path, file.reason or "") for file in found.skipped),
+            embedder=self.embedder.fingerprint if self.embedder else None,
+            engine=self.settings.engine,
+            engine_counts=self._mirror.engine.counts(),
+            lag=lag,
+        )
+
+    async def astatus(self) -> Status:
+        """See `status`."""
+        return await asyncio.to_thread(self.status)
+
+    # Inside
+
+    def _filter(self, filters: Filters | None) -> Filter:
+        return build_filter(filters, self.catalog.categories, self.catalog.document_ids)
+
+    @cached_property
+    def _intake(self) -> Intake:
+        from silmari.reading.limits import Limits
+
+        chosen = self.settings
+        limits = Limits(
+            max_file_bytes=chosen.max_file_mb * 1_000_000,
+            max_pages=chosen.max_pages,
+            max_cells=chosen.max_cells,
+            max_cell_chars=chosen.max_cell_chars,
+            password=chosen.password.get_secret_value() if chosen.password else None,
+        )
+        pipeline = Pipeline(
+            self.catalog,
+            self._mirror,
+            self._analyser,
+            self.embedder,
+            self._cache,
+            limits,
+            chosen.passage_words,
+            chosen.passage_chars,
+        )
+        return Intake(pipeline, chosen.exclude)
+
+    def _searcher(self) -> Searcher:
+        lag = self._mirror.follow()
+        counts = self.catalog.statistics()
+        ready = Readiness(counts.passages, counts.passages - counts.pending["vectors"], lag)
+        return Searcher(self._mirror.engine, self.catalog, ready, self._sample, self._unrelated)
+
+    def _sample(self) -> Sequence[int]:
+        seq = self.catalog.last_seq()
+        with self._lock:
+            if self._sampled[0] != seq:
+                self._sampled = (seq, self.catalog.sample(SAMPLE))
+            return self._sampled[1]
+
+    def _unrelated(self) -> float:
+        from silmari.retrieval.relevance import unrelated_mean
+
+        assert self.embedder is not None
+        with self._lock:
+            return unrelated_mean(self.embedder, self.settings.cache.expanduser())
+
+    def _search(
+        self, text: str, way: Way | None, k: int | None, filters: Filters | None, trace: Trace
+    ) -> tuple[list[Hit], Question, Searcher]:
+        chosen: Any = way or self.settings.way
+        if chosen not in WAYS:
+            raise UsageError(f"There is no way named {chosen}; the ways are {', '.join(WAYS)}.")
+        count = self.settings.k if k is None else k
+        if not 1 <= count <= 1000:
+            raise UsageError(f"k is {count}; it must be from 1 to 1000.")
+        question = Question(text, self._analyser, self.embedder)
+        where = self._filter(filters)
+        searcher = self._searcher()
+        return searcher.search(question, chosen, count, where, trace), question, searcher
+
+    async def _ask(self, question: str, way: Way | None, k: int | None, filters: Filters | None) -> Answer:
+        last: Any = None
+        async for last in self._pieces(question, way, k, filters):
+            pass
+        return last  # type: ignore[no-any-return]
+
+    async def _pieces(
+        self, question: str, way: Way | None, k: int | None, filters: Filters | None
+    ) -> AsyncIterator[str | Answer]:
+        from silmari.answering.answer import Answer
+        from silmari.answering.extractive import extract
+        from silmari.answering.generative import write
+
+        trace = Trace()
+        hits, asked, searcher = await asyncio.to_thread(self._search, question, way, k, filters, trace)
+
+        def quoted() -> Answer:
+            return extract(
+                question,
+                hits,
+                weigh=lambda _: searcher.weights(asked),
+                tokens=self._analyser.tokens,
+                min_relevance=self.settings.min_relevance,
+            )
+
+        pieces: AsyncIterator[str | Answer]
+        if self._chat is None:
+            pieces = _at_once(await asyncio.to_thread(quoted))
+        else:
+            pieces = write(
+                question,
+                hits,
+                self._chat,
+                self._gate,
+                fallback=quoted,
+                tokens=self._analyser.tokens,
+                min_relevance=self.settings.min_relevance,
+            )
+        calls = self._gate.usage.calls
+        with trace.stage("answer"):
+            async for piece in pieces:
+                if not isinstance(piece, Answer):
+                    yield piece
+                    continue
+                answer = piece
+        trace.calls = self._gate.usage.calls - calls
+        if "degraded" in answer.trace:
+            trace.note(f"The model's answer could not be used, so sentences are quoted: {answer.trace['degraded']}")
+        yield replace(answer, trace={**trace.as_json(), "answer": answer.trace})
+
+    @cached_property
+    def _chat(self) -> ChatModel | None:
+        from silmari.providers.chat import open_chat
+
+        return None if self._llm is None else open_chat(self._llm, self.settings)
+
+    @cached_property
+    def _gate(self) -> Gate:
+        from silmari.providers.gate import Gate
+
+        return Gate(
+            concurrency=self.settings.concurrency,
+            timeout=self.settings.timeout,
+            total_timeout=self.settings.total_timeout,
+            replies=self.catalog,
+        )
+
+
+async def _at_once(answer: Answer) -> AsyncIterator[str | Answer]:
+    yield answer.text
+    yield answer
+
+
+def _several(value: str | Path | Iterable[str | Path]) -> list[str | Path]:
+    return [value] if isinstance(value, str | Path) else list(value)

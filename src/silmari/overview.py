@@ -1,0 +1,48 @@
+"""What a knowledge base says of its own state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of a base.
+
+    Attributes:
+        pending: Texts that wait, by stage.
+        failed: (uri, reason) of the files that could not be read.
+        skipped: (uri, reason) of the files that hold nothing to read.
+        engine_counts: ``texts`` and ``vectors`` that the engine holds.
+        lag: Changes that the engine does not show yet.
+    """
+
+    folder: str
+    documents: int
+    passages: int
+    categories: Mapping[str, int]
+    pending: Mapping[str, int]
+    failed: tuple[tuple[str, str], ...]
+    skipped: tuple[tuple[str, str], ...]
+    embedder: str | None
+    engine: str
+    engine_counts: Mapping[str, int]
+    lag: int
+
+    def as_json(self) -> dict[str, Any]:
+        """The shape that ``status --json`` prints."""
+        return {
+            "kb": self.folder,
+            "documents": self.documents,
+            "passages": self.passages,
+            "categories": dict(self.categories),
+            "pending": dict(self.pending),
+            "failed": [{"uri": uri, "reason": reason} for uri, reason in self.failed],
+            "skipped": [{"uri": uri, "reason": reason} for uri, reason in self.skipped],
+            "embedder": self.embedder,
+            "engine": self.engine,
+            "engine_counts": dict(self.engine_counts),
+            "lag": self.lag,
+        }

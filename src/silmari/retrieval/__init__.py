@@ -1,0 +1,1 @@
+"""Ways of retrieval: each turns a question into scored passage numbers."""

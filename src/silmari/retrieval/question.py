@@ -1,0 +1,57 @@
+"""A question, analysed and embedded at most once, and only when a way needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from silmari.errors import UsageError
+
+# Longer questions are cut: beyond this, terms and vector say what the whole collection says.
+MAX_CHARS = 4_000
+
+
+class QuestionAnalyser(Protocol):
+    """What a question needs of `silmari.language.analysis.Analyser`."""
+
+    def query(self, text: str) -> dict[str, float]:
+        """Weighted tokens of a question."""
+
+
+class QuestionEmbedder(Protocol):
+    """What a question needs of `silmari.providers.embedding.Embedder`."""
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        """Unit vector of a question, shape (dim,)."""
+
+
+class Question:
+    """A question and what is derived from it.
+
+    Attributes:
+        text: The question, stripped and cut to `MAX_CHARS`.
+        cut: How many characters were cut off.
+    """
+
+    def __init__(self, text: str, analyser: QuestionAnalyser, embedder: QuestionEmbedder | None) -> None:
+        stripped = text.strip()
+        if not any(char.isalnum() for char in stripped):
+            raise UsageError("The question has no words; ask something such as: 연차는 며칠인가요?")
+        self.text = stripped[:MAX_CHARS]
+        self.cut = len(stripped) - len(self.text)
+        self._analyser = analyser
+        self._embedder = embedder
+
+    @cached_property
+    def tokens(self) -> Mapping[str, float]:
+        """Tokens with their weights, as `Engine.sparse` takes them."""
+        return self._analyser.query(self.text)
+
+    @cached_property
+    def vector(self) -> NDArray[np.float32] | None:
+        """Unit vector of shape (dim,), or None without an embedder."""
+        return None if self._embedder is None else self._embedder.query(self.text)

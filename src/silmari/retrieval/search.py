@@ -1,0 +1,165 @@
+"""One search: the way runs, near-identical passages go, and what is left becomes hits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from silmari.engine.base import Engine
+from silmari.errors import UsageError
+from silmari.model import WAYS, Filter, Hit, Passage, Source, Way
+from silmari.retrieval.cascade import cascade
+from silmari.retrieval.dense import dense
+from silmari.retrieval.distinct import distinct
+from silmari.retrieval.fused import fused
+from silmari.retrieval.question import Question
+from silmari.retrieval.relevance import coverage, relevance
+from silmari.retrieval.sparse import Scored, sparse
+from silmari.retrieval.trace import Trace
+
+class Shelf(Protocol):
+    """What a search needs of the catalog."""
+
+    def passages(self, ids: Sequence[int]) -> Mapping[int, tuple[Passage, Source]]:
+        """Passages with where they stand; missing ones are left out."""
+
+    def tokens(self, ids: Sequence[int]) -> Mapping[int, str]:
+        """The analysed texts, tokens joined by blanks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """What of the base can be searched how.
+
+    Attributes:
+        passages: Number of passages in the catalog.
+        vectors: How many of them have a vector.
+        lag: Changes that the engine does not show yet.
+    """
+
+    passages: int
+    vectors: int
+    lag: int
+
+
+@dataclass(frozen=True, slots=True)
+class Searcher:
+    """Everything a search runs on.
+
+    Attributes:
+        sample: Numbers of some hundred passages drawn at random, the same for the same contents.
+        unrelated: The embedder's mean similarity of unrelated pairs (see `relevance`), measured when
+            it is first needed; None without an embedder.
+    """
+
+    engine: Engine
+    shelf: Shelf
+    readiness: Readiness
+    sample: Callable[[], Sequence[int]]
+    unrelated: Callable[[], float] | None
+
+    def search(self, question: Question, way: Way, k: int, where: Filter, trace: Trace) -> list[Hit]:
+        """The best k distinct passages by a way.
+
+        Raises:
+            UsageError: For a way that needs an embedder where there is none.
+        """
+        self._tell_readiness(question, way, trace)
+        # Near-identical passages go later: take more than k, and all of it when that was not enough.
+        deep = 3 * k + 10
+        while True:
+            ranked, ways = self._run(question, way, deep, where, trace)
+            tokens = self.shelf.tokens([item for item, _ in ranked])
+            kept, dropped = distinct(((item, tokens[item]) for item, _ in ranked if item in tokens), k)
+            if len(kept) == k or len(ranked) < deep or deep > 50 * k:
+                break
+            deep *= 4
+        with trace.stage("distinct") as entry:
+            entry.update(kept=len(kept), dropped=dropped)
+        return self._hits(question, way, kept, dict(ranked), tokens, ways, trace)
+
+    def weights(self, question: Question) -> Mapping[str, float]:
+        """Weight of each question token: its own weight times how rare it is."""
+        frequency = self.engine.frequencies(list(question.tokens))
+        size = max(self.readiness.passages, 1)
+        return {
+            token: weight * math.log(1 + (size - min(frequency[token], size) + 0.5) / (frequency[token] + 0.5))
+            for token, weight in question.tokens.items()
+        }
+
+    def _run(
+        self, question: Question, way: Way, k: int, where: Filter, trace: Trace
+    ) -> tuple[Scored, Mapping[str, Scored]]:
+        """Run a way; also returns the ranked lists it was made from, by the name of their way."""
+        with trace.stage(way) as entry:
+            if way == "sparse":
+                ranked = sparse(question, self.engine, k, where)
+                lists = {"sparse": ranked}
+            elif way == "dense":
+                ranked = dense(question, self.engine, k, where)
+                lists = {"dense": ranked}
+            elif way == "cascade":
+                ranked, by_terms = cascade(question, self.engine, k, where)
+                lists = {"sparse": by_terms}
+            elif way == "fused":
+                result = fused(question, self.engine, k, where, self.sample(), self.readiness.passages)
+                ranked, lists = result.ranked, {"sparse": result.sparse, "dense": result.dense}
+            else:
+                raise UsageError(f"There is no way named {way}; the ways are {', '.join(WAYS)}.")
+            entry.update(asked=k, found=len(ranked), **{f"by_{name}": len(found) for name, found in lists.items()})
+        return ranked, lists
+
+    def _tell_readiness(self, question: Question, way: Way, trace: Trace) -> None:
+        ready = self.readiness
+        if way in ("dense", "cascade") and question.vector is None:
+            raise UsageError(
+                f"The way {way} needs an embedder, and this base has none; name one with --embedder, or use --way sparse."
+            )
+        if question.cut:
+            trace.note(f"The question was cut: its last {question.cut:,} characters were not used.")
+        if way != "sparse" and question.vector is None:
+            trace.note("No embedder is there, so only BM25 was used.")
+        elif way != "sparse" and ready.vectors < ready.passages:
+            trace.note(
+                f"{ready.passages - ready.vectors:,} of {ready.passages:,} passages have no vector yet and were found by"
+                " BM25 only; run silmari build to complete them."
+            )
+        if ready.lag:
+            trace.note(
+                f"Another process is writing: the last {ready.lag:,} changes are not searchable yet."
+            )
+
+    def _hits(
+        self,
+        question: Question,
+        way: Way,
+        kept: Sequence[int],
+        scores: Mapping[int, float],
+        tokens: Mapping[int, str],
+        lists: Mapping[str, Scored],
+        trace: Trace,
+    ) -> list[Hit]:
+        found = self.shelf.passages(kept)
+        similarity = (
+            {} if question.vector is None else self.engine.similarity("passage", question.vector, list(kept))
+        )
+        ranks = {name: {item: (rank, score) for rank, (item, score) in enumerate(ranked, 1)} for name, ranked in lists.items()}
+        weights: Mapping[str, float] | None = None
+        hits: list[Hit] = []
+        for item in kept:
+            if item not in found:
+                continue  # deleted since the engine's snapshot
+            passage, source = found[item]
+            cosine = similarity.get(item)
+            if cosine is not None and self.unrelated is not None:
+                support = relevance(cosine, self.unrelated())
+            else:
+                weights = weights if weights is not None else self.weights(question)
+                support = coverage(weights, tokens[item].split())
+            evidence = {
+                name: {"rank": ranked[item][0], "score": ranked[item][1]} for name, ranked in ranks.items() if item in ranked
+            }
+            hits.append(Hit(len(hits) + 1, way, passage, source, scores[item], cosine, support, evidence))
+        return hits
