@@ -60,7 +60,7 @@ def test_values_are_shown_as_a_person_sees_them() -> None:
             xlsx(
                 ["지점", "날짜", "시각", "시간", "수", "비율", "참"],
                 ["서울", dt.date(2024, 1, 31), dt.time(9, 5), dt.timedelta(hours=30), 1395, 0.1, True],
-                ["부산", dt.datetime(2024, 1, 31, 23, 59, 59), dt.time(0, 0, 1), dt.timedelta(minutes=1), 1e15, 1 / 3, False],
+                ["부산", dt.datetime(2024, 1, 31, 23, 59, 59), dt.time(0), dt.timedelta(minutes=1), 1e15, 1 / 3, False],
             ),
             "a.xlsx",
             LIMITS,
@@ -207,7 +207,8 @@ def old(*rows: list[Any], far: bool = False) -> bytes:
         sheet = book.add_sheet(name)
         for number, row in enumerate(rows):
             for column, value in enumerate(row):
-                style = xlwt.easyxf(num_format_str="yyyy-mm-dd") if isinstance(value, dt.date) else xlwt.Style.default_style
+                day = isinstance(value, dt.date)
+                style = xlwt.easyxf(num_format_str="yyyy-mm-dd") if day else xlwt.Style.default_style
                 sheet.write(number, column, value, style)
         if far:
             sheet.write(65535, 255, "x")
@@ -269,8 +270,10 @@ def test_far_cells_are_seen_however_they_are_written(quote: str) -> None:
     raw = xlsx(["a", "b"], [1, 2])
     for body in (
         "<row><c><v>1</v></c></row><row><c r='XFD1048576'><v>1</v></c></row>",
-        "<row r='1'><c r='A1'><v>1</v></c></row><row r='1048570'><c r='A1048570'/><c r='ZZZ1048570' t='s'><v>0</v></c></row>",
-        "<x:row r='1'><x:c r='A1'><x:v>1</x:v></x:c></x:row><x:row r='9'><x:c r='XFD1000000'><x:v>1</x:v></x:c></x:row>",
+        "<row r='1'><c r='A1'><v>1</v></c></row><row r='1048570'>"
+        "<c r='A1048570'/><c r='ZZZ1048570' t='s'><v>0</v></c></row>",
+        "<x:row r='1'><x:c r='A1'><x:v>1</x:v></x:c></x:row><x:row r='9'>"
+        "<x:c r='XFD1000000'><x:v>1</x:v></x:c></x:row>",
     ):
         sheet = (
             "<worksheet xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main' "

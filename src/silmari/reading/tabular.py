@@ -96,12 +96,14 @@ def is_data(cell: str) -> bool:
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
     """Make column names non-empty and different: ``column 3``, ``합계``, ``합계 (2)``."""
     taken: set[str] = set()
+    copies: dict[str, int] = {}
     result = []
     for position, raw in enumerate(names, start=1):
         base = " ".join(raw.split())[:_MAX_NAME] or f"column {position}"
-        name, copy = base, 2
+        name = base
         while name in taken:
-            name, copy = f"{base} ({copy})", copy + 1
+            copies[base] = copies.get(base, 1) + 1
+            name = f"{base} ({copies[base]})"
         taken.add(name)
         result.append(name)
     return tuple(result)
