@@ -28,6 +28,8 @@ _DATE_LABEL = re.compile(
     r"|effective(?:\s+date)?|release\s+date|publication\s+date)\W{0,4}[:：]\W{0,4}(.{4,60})",
     re.IGNORECASE,
 )
+_WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+", re.IGNORECASE)
+_AFTER_DATE = re.compile(r"\s*[(|/]|\s{2,}|\s+\d{1,2}:\d{2}|,\s")
 _HEAD_LINES = 15
 _ALONE_LINES = 5
 _MAX_TITLE = 80
@@ -185,7 +187,7 @@ def _stated_date(text: str) -> str | None:
     """The date that the head of a text states: after a label, or alone on one of the first lines."""
     head = [line for line in text[:3000].split("\n") if line.strip()][:_HEAD_LINES]
     for line in head:
-        if (label := _DATE_LABEL.match(line)) and (found := _parsed(label[1].strip())):
+        if (label := _DATE_LABEL.match(line)) and (found := _leading(label[1])):
             return found
     for line in head[:_ALONE_LINES]:
         bare = line.strip(" \t()[]<>*_#-–—.")
@@ -198,3 +200,10 @@ def _parsed(value: str) -> str | None:
     from silmari.reading.dates import parse_date
 
     return parse_date(value)
+
+
+def _leading(value: str) -> str | None:
+    """The date at the beginning of what follows a label: mail headers have a weekday before, pages more behind it."""
+    bare = _WEEKDAY.sub("", value).strip(" *_")
+    shorter = (bare, *(bare[: cut.start()] for cut in _AFTER_DATE.finditer(bare)))
+    return next((found for part in shorter if (found := _parsed(part.strip(" ,(*_")))), None)
