@@ -223,7 +223,7 @@ def _stop(units: list[_Unit], first: int, carried: float, rest: float) -> int:
         filled += unit.weight
         if carried + filled > 1 and stop > first + 1:
             break
-        cost = abs(goal - filled) + (0.3, 0.2, 0.1, 0.0)[unit.border] + 0.2 * unit.leads
+        cost = abs(goal - filled) + (0.5, 0.35, 0.15, 0.0)[unit.border] + 0.2 * unit.leads
         if cost <= least:
             best, least = stop, cost
     return best
