@@ -107,7 +107,8 @@ def _base(settings: Settings) -> Iterator[Finding]:
         yield Finding("base", True, f"there is none at {folder} yet; silmari add makes it")
         return
     with KnowledgeBase.open(settings, create=False) as base:
-        state, counts = base.status(), base.engine_counts()
+        state = base.status()
+        counts = state.engine_counts
         problem = base.catalog.check()
         yield Finding(
             "catalog",

@@ -6,11 +6,12 @@ BM25 at once. Stage ``vectors`` embeds what has no vector yet, tables and the ne
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 from silmari.errors import SkippedError, UnreadableError
@@ -133,7 +134,7 @@ class Pipeline:
         prepared = self.prepare(documents)
         if not any(entry.passages for entry in prepared):
             return self._problem(uri, stat.st_size, stat.st_mtime_ns, "skipped", "holds no text")
-        info = FileInfo(uri, stat.st_size, stat.st_mtime_ns, documents[0].sha256, notes)
+        info = FileInfo(uri, stat.st_size, stat.st_mtime_ns, _sha256(documents), notes)
         status = self.catalog.put_file(info, prepared)
         return FileResult(uri, status, " ".join(notes) or None)
 
@@ -141,12 +142,12 @@ class Pipeline:
         """Split and analyse documents, all their passages in one go (Kiwi works on many at once)."""
         from silmari.catalog.vector_cache import text_hash
         from silmari.catalog.words import AnalysedPassage, ReadDocument, embedding_input
-        from silmari.reading import name_title
         from silmari.language.normalise import clean
         from silmari.splitting import split
 
         passages = [split(document, words=self.words, chars=self.chars) for document in documents]
-        names = [name_title(document.uri) for document in documents]
+        # A file's name says something of its content; a record's uri does not.
+        names = ["" if document.record else PurePath(document.uri).stem for document in documents]
         # What is indexed and embedded: the hash is that of the embedder's exact input.
         texts = [clean(embedding_input(passage)) for group in passages for passage in group]
         tokens = iter(self.analyser.tokens_many([*texts, *names]))
@@ -218,6 +219,13 @@ class Pipeline:
     ) -> FileResult:
         self.catalog.note_problem(uri, size, mtime_ns, status, reason)
         return FileResult(uri, status, reason)
+
+
+def _sha256(documents: Sequence[Document]) -> str:
+    """One hash for a file: its document's, or that of all its records'."""
+    if len(documents) == 1:
+        return documents[0].sha256
+    return hashlib.sha256("".join(document.sha256 for document in documents).encode()).hexdigest()
 
 
 def _os_reason(error: OSError) -> str:

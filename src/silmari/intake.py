@@ -71,13 +71,14 @@ class Intake:
         self, records: Iterable[Mapping[str, Any]], until: Until, on_progress: OnProgress | None
     ) -> AddReport:
         """See `KnowledgeBase.add_records`."""
-        from silmari.reading.records import record_document
+        from silmari.reading.records import parse_record
 
         report = AddReport()
         documents: list[Document] = []
         for number, record in enumerate(records, 1):
             try:
-                documents.append(record_document(record))
+                parsed = parse_record(record)
+                documents.append(parsed.document(f"record:{parsed.id}"))
             except UsageError as error:
                 name = record.get("id") if isinstance(record, Mapping) else None
                 report.files.append(FileResult(f"record:{name or number}", "failed", str(error)))
@@ -98,6 +99,39 @@ class Intake:
     def build(self, on_progress: OnProgress | None) -> AddReport:
         """See `KnowledgeBase.build`."""
         return self._finish(AddReport(), "all", on_progress)
+
+    def reindex(self, wanted: Mapping[str, str | None], on_progress: OnProgress | None) -> AddReport:
+        """See `KnowledgeBase.reindex`; `wanted` are the fingerprints to build for."""
+        from silmari.catalog.words import embedding_input
+
+        catalog, analyser = self.pipeline.catalog, self.pipeline.analyser
+        built = catalog.fingerprints()
+        changed = {name: value for name, value in wanted.items() if value is not None and built.get(name) != value}
+        report = AddReport()
+        if "analyser" in changed:
+
+            def told(done: int, total: int) -> None:
+                if on_progress is not None:
+                    on_progress(Progress("read", done, total))
+
+            catalog.retokenise(
+                changed["analyser"],
+                lambda passage: " ".join(analyser.tokens(embedding_input(passage))),
+                lambda name: " ".join(analyser.tokens(name)),
+                told,
+            )
+        if "embedder" in changed:
+            catalog.change_embedder(changed["embedder"])
+        if "splitter" in changed:
+            catalog.change_splitter(changed["splitter"])
+            paths = [Path(path) for path in catalog.file_paths()]
+            there = [path for path in paths if path.exists()]
+            self._read(there, report, on_progress)
+            if len(there) < len(paths):
+                report.notes.append(f"{len(paths) - len(there):,} files are gone; what was read of them stays as it was.")
+        if not changed:
+            catalog.new_epoch()
+        return self._finish(report, "all", on_progress)
 
     def _discover(
         self, paths: Iterable[str | Path], exclude: Sequence[str]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +14,7 @@ from silmari.background import Background
 from silmari.errors import UsageError
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
-from silmari.model import WAYS, Filter, Hit, Way
+from silmari.model import WAYS, Filter, Hit, Passage, Source, Way
 from silmari.retrieval.filters import build_filter
 from silmari.retrieval.question import Question
 from silmari.retrieval.search import Readiness, Searcher
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from silmari.answering.answer import Answer
+    from silmari.catalog.words import StoredDocument
+    from silmari.overview import Status
+    from silmari.providers.chat import ChatModel
+    from silmari.providers.gate import Gate
 
 Filters = Filter | Mapping[str, Any]
 # Passages drawn at random to know how similar an average one is to a question.
@@ -46,9 +51,11 @@ class KnowledgeBase:
         llm: str | BaseChatModel | None = None,
         embedder: str | Embeddings | None = None,
         create: bool = True,
+        check: bool = True,
     ) -> None:
         from silmari.catalog.catalog import Catalog
         from silmari.catalog.lease import Lease
+        from silmari.catalog.sqlite import FILE_NAME
         from silmari.catalog.vector_cache import VectorCache
         from silmari.engine import open_engine
         from silmari.engine.mirror import Mirror
@@ -62,19 +69,18 @@ class KnowledgeBase:
         self._llm = llm if llm is not None else settings.llm
         self._analyser = Analyser(settings.user_dictionary)
         self._cache = VectorCache(settings.cache.expanduser())
-        self.catalog = Catalog.open(
-            self.folder,
-            {
-                "embedder": self.embedder.fingerprint if self.embedder else None,
-                "analyser": self._analyser.fingerprint,
-                "splitter": splitter(settings.passage_words, settings.passage_chars),
-            },
-            create=create,
-        )
+        self._fingerprints = {
+            "embedder": self.embedder.fingerprint if self.embedder else None,
+            "analyser": self._analyser.fingerprint,
+            "splitter": splitter(settings.passage_words, settings.passage_chars),
+        }
+        # A base that is about to be rebuilt is opened whatever it was built with.
+        compared = self._fingerprints if check or not (self.folder / FILE_NAME).exists() else {}
+        self.catalog = Catalog.open(self.folder, compared, create=create)
         self._mirror = Mirror(
             self.catalog,
             lambda wait: Lease.try_take(self.folder, timeout=wait),
-            partial(open_engine, settings.engine, self.folder),
+            open_engine(settings.engine, self.folder),
         )
         self._background = Background()
         self._lock = threading.RLock()
@@ -88,6 +94,7 @@ class KnowledgeBase:
         llm: str | BaseChatModel | None = None,
         embedder: str | Embeddings | None = None,
         create: bool = True,
+        check: bool = True,
         **options: Any,
     ) -> Self:
         """Open a knowledge base, or make a new one.
@@ -97,6 +104,8 @@ class KnowledgeBase:
             llm: Chat model that writes answers, such as ``openai:gpt-4o-mini``, or a LangChain chat model.
             embedder: Embedder, such as ``bundled``, or a LangChain ``Embeddings`` object.
             create: Whether to make the base when the folder holds none.
+            check: Whether to refuse a base that was built with another embedder, analyser or splitter;
+                False is for `reindex`.
             options: Any field of `silmari.settings.Settings`.
 
         Raises:
@@ -104,7 +113,7 @@ class KnowledgeBase:
             UsageError: A setting is wrong.
         """
         settings = path if isinstance(path, Settings) else Settings.load(kb=path, **options)
-        return cls(settings, llm=llm, embedder=embedder, create=create)
+        return cls(settings, llm=llm, embedder=embedder, create=create, check=check)
 
     def __enter__(self) -> Self:
         return self
@@ -114,6 +123,8 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """End background work and release files."""
+        if (chat := self.__dict__.get("_chat")) is not None and chat.close is not None:
+            self._background.run(chat.close())
         self._background.close()
         self._mirror.close()
         self.catalog.close()
@@ -228,6 +239,18 @@ class KnowledgeBase:
         """See `build`."""
         return await asyncio.to_thread(self.build, on_progress=on_progress)
 
+    def reindex(self, *, on_progress: OnProgress | None = None) -> AddReport:
+        """Rebuild for the embedder, analyser and splitter that the base is open with, or just the engine.
+
+        Open the base with ``check=False`` for it. Files whose splitting changed are read again; vectors
+        that the same embedder made before come from the cache.
+        """
+        return self._intake.reindex(self._fingerprints, on_progress)
+
+    async def areindex(self, *, on_progress: OnProgress | None = None) -> AddReport:
+        """See `reindex`."""
+        return await asyncio.to_thread(self.reindex, on_progress=on_progress)
+
     # Searching and answering
 
     def search(
@@ -271,11 +294,12 @@ class KnowledgeBase:
         """Answer a question from the documents, or say that they do not answer it.
 
         Without a chat model the answer is made of quoted sentences; with one it is written. Either way
-        each sentence cites its sources.
+        each sentence cites its sources. Where the model's service fails, sentences are quoted instead, and
+        the trace says why.
 
         Raises:
             UsageError: The question has no words, or an argument is wrong.
-            ProviderError: The chat model's service refuses the call, such as for a wrong key.
+            MissingExtraError: The chat model's package is not installed.
         """
         return self._background.run(self._ask(question, way, k, filters))
 
@@ -297,7 +321,65 @@ class KnowledgeBase:
         """See `stream`."""
         return self._background.aiterate(self._pieces(question, way, k, filters))
 
+    # What is in it
+
+    def documents(self, *, filters: Filters | None = None) -> list[StoredDocument]:
+        """The documents, by uri."""
+        return self.catalog.documents(self._filter(filters))
+
+    async def adocuments(self, *, filters: Filters | None = None) -> list[StoredDocument]:
+        """See `documents`."""
+        return await asyncio.to_thread(self.documents, filters=filters)
+
+    def show(self, target: str | Path | int) -> list[tuple[Passage, Source]]:
+        """The passages of a document, in reading order, or one passage by its number.
+
+        Raises:
+            UsageError: The base has no such document or passage.
+        """
+        from silmari.reading import uri_of
+
+        named = str(target)
+        if named.isdecimal() and (found := self.catalog.passages([int(named)])):
+            return list(found.values())
+        document = self.catalog.document(named) or self.catalog.document(uri_of(named))
+        if document is None:
+            raise UsageError(f"{named}: is not in the base; silmari list shows what is.")
+        ids = [passage.id for passage in self.catalog.passages_of(document.id)]
+        return list(self.catalog.passages(ids).values())
+
+    async def ashow(self, target: str | Path | int) -> list[tuple[Passage, Source]]:
+        """See `show`."""
+        return await asyncio.to_thread(self.show, target)
+
+    def status(self) -> Status:
+        """What is in the base, what is pending, and which files failed."""
+        from silmari.overview import Status
+
+        lag = self._mirror.follow()
+        found = self.catalog.statistics()
+        return Status(
+            folder=str(self.folder),
+            documents=found.documents,
+            passages=found.passages,
+            categories=found.categories,
+            pending={"vectors": found.pending["vectors"] if self.embedder else 0},
+            failed=tuple((file.path, file.reason or "") for file in found.failed),
+            skipped=tuple((file.path, file.reason or "") for file in found.skipped),
+            embedder=self.embedder.fingerprint if self.embedder else None,
+            engine=self.settings.engine,
+            engine_counts=self._mirror.engine.counts(),
+            lag=lag,
+        )
+
+    async def astatus(self) -> Status:
+        """See `status`."""
+        return await asyncio.to_thread(self.status)
+
     # Inside
+
+    def _filter(self, filters: Filters | None) -> Filter:
+        return build_filter(filters, self.catalog.categories, self.catalog.document_ids)
 
     @cached_property
     def _intake(self) -> Intake:
@@ -353,7 +435,7 @@ class KnowledgeBase:
         if not 1 <= count <= 1000:
             raise UsageError(f"k is {count}; it must be from 1 to 1000.")
         question = Question(text, self._analyser, self.embedder)
-        where = build_filter(filters, self.catalog.categories, self.catalog.document_ids)
+        where = self._filter(filters)
         searcher = self._searcher()
         return searcher.search(question, chosen, count, where, trace), question, searcher
 
@@ -366,8 +448,68 @@ class KnowledgeBase:
     async def _pieces(
         self, question: str, way: Way | None, k: int | None, filters: Filters | None
     ) -> AsyncIterator[str | Answer]:
-        raise NotImplementedError
-        yield ""
+        from silmari.answering.answer import Answer
+        from silmari.answering.extractive import extract
+        from silmari.answering.generative import write
+
+        trace = Trace()
+        hits, asked, searcher = await asyncio.to_thread(self._search, question, way, k, filters, trace)
+
+        def quoted() -> Answer:
+            return extract(
+                question,
+                hits,
+                weigh=lambda _: searcher.weights(asked),
+                tokens=self._analyser.tokens,
+                min_relevance=self.settings.min_relevance,
+            )
+
+        pieces: AsyncIterator[str | Answer]
+        if self._chat is None:
+            pieces = _at_once(await asyncio.to_thread(quoted))
+        else:
+            pieces = write(
+                question,
+                hits,
+                self._chat,
+                self._gate,
+                fallback=quoted,
+                tokens=self._analyser.tokens,
+                min_relevance=self.settings.min_relevance,
+            )
+        calls = self._gate.usage.calls
+        with trace.stage("answer"):
+            async for piece in pieces:
+                if not isinstance(piece, Answer):
+                    yield piece
+                    continue
+                answer = piece
+        trace.calls = self._gate.usage.calls - calls
+        if "degraded" in answer.trace:
+            trace.note(f"The model's answer could not be used, so sentences are quoted: {answer.trace['degraded']}")
+        yield replace(answer, trace={**trace.as_json(), "answer": answer.trace})
+
+    @cached_property
+    def _chat(self) -> ChatModel | None:
+        from silmari.providers.chat import open_chat
+
+        return None if self._llm is None else open_chat(self._llm, self.settings)
+
+    @cached_property
+    def _gate(self) -> Gate:
+        from silmari.providers.gate import Gate
+
+        return Gate(
+            concurrency=self.settings.concurrency,
+            timeout=self.settings.timeout,
+            total_timeout=self.settings.total_timeout,
+            replies=self.catalog,
+        )
+
+
+async def _at_once(answer: Answer) -> AsyncIterator[str | Answer]:
+    yield answer.text
+    yield answer
 
 
 def _several(value: str | Path | Iterable[str | Path]) -> list[str | Path]:

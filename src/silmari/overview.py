@@ -1,37 +1,10 @@
-"""What a knowledge base says of itself: its documents and its state."""
+"""What a knowledge base says of its own state."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from silmari.model import DateSource
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One document in a list; `passages` is their number, `also` the other paths of the same content."""
-
-    uri: str
-    title: str
-    category: str
-    date: str | None
-    date_source: DateSource | None
-    passages: int
-    also: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """The shape that ``list --json`` prints."""
-        return {
-            "uri": self.uri,
-            "title": self.title,
-            "category": self.category,
-            "date": self.date,
-            "date_source": self.date_source,
-            "passages": self.passages,
-            "also": list(self.also),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +15,7 @@ class Status:
         pending: Texts that wait, by stage.
         failed: (uri, reason) of the files that could not be read.
         skipped: (uri, reason) of the files that hold nothing to read.
+        engine_counts: ``texts`` and ``vectors`` that the engine holds.
         lag: Changes that the engine does not show yet.
     """
 
@@ -54,6 +28,7 @@ class Status:
     skipped: tuple[tuple[str, str], ...]
     embedder: str | None
     engine: str
+    engine_counts: Mapping[str, int]
     lag: int
 
     def as_json(self) -> dict[str, Any]:
@@ -68,5 +43,6 @@ class Status:
             "skipped": [{"uri": uri, "reason": reason} for uri, reason in self.skipped],
             "embedder": self.embedder,
             "engine": self.engine,
+            "engine_counts": dict(self.engine_counts),
             "lag": self.lag,
         }

@@ -28,6 +28,7 @@ class Settings(BaseSettings):
         Path(platformdirs.user_cache_dir("silmari")), description="Shared cache of vectors, by content."
     )
     embedder: str = Field("bundled", description="Name of the embedder, such as bundled or openai:NAME.")
+    embedder_threads: int | None = Field(None, ge=1, description="Cores for an embedder that runs here; none: all.")
     llm: str | None = Field(None, description="Chat model that writes answers; none: quoted sentences.")
     base_url: str | None = Field(None, description="Base URL of an OpenAI-compatible service for llm and embedder.")
     api_key: SecretStr | None = Field(None, description="Its key; else the provider's own variable is read.")

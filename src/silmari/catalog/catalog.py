@@ -178,6 +178,11 @@ class Catalog:
         with self._store.read() as connection:
             return queries.files_under(connection, folder)
 
+    def file_paths(self) -> list[str]:
+        """The paths of all files, also of those that could not be read, sorted."""
+        with self._store.read() as connection:
+            return queries.file_paths(connection)
+
     # Vectors
 
     def pending_vectors(self, embedder: str, limit: int) -> list[tuple[bytes, str]]:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from silmari.catalog.words import ReadDocument
+from silmari.catalog.words import ReadDocument, storable
 from silmari.model import DATE_SOURCES, day_number
 
 TABLES = frozenset({"csv", "excel"})
@@ -65,8 +65,8 @@ def source_of(read: ReadDocument, uri: str, path: str | None, document_id: int) 
         uri,
         path,
         document_id,
-        read.name_title,
-        read.name_tokens,
+        storable(read.name_title),
+        storable(read.name_tokens),
         document.date if dated else None,
         document.date_source if dated else None,
     )

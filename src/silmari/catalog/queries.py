@@ -36,6 +36,11 @@ def file_state(connection: Connection, path: str) -> FileState | None:
     return None if row is None else _file_state(row)
 
 
+def file_paths(connection: Connection) -> list[str]:
+    """The paths of all files, sorted."""
+    return sorted(connection.execute(select(files.c.path)).scalars())
+
+
 def files_under(connection: Connection, folder: str) -> list[str]:
     """The paths of all files under a folder, also of those that were skipped or failed, sorted."""
     rows = connection.execute(select(files.c.path).where(_under(files.c.path, _folder(storable(folder)))))

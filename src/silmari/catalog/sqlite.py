@@ -81,13 +81,16 @@ class SqliteStore:
         try:
             if create:
                 self.folder.mkdir(parents=True, exist_ok=True)
-            elif not self.path.is_file():
-                raise KnowledgeBaseError(
-                    f"There is no knowledge base in {self.folder}; make one with: silmari add PATH --kb {self.folder}"
-                )
+            else:
+                self.path.stat()
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise KnowledgeBaseError(
+                f"There is no knowledge base in {self.folder}; make one with: silmari add PATH --kb {self.folder}"
+            ) from error
         except OSError as error:
             raise KnowledgeBaseError(
-                f"The folder {self.folder} of the knowledge base cannot be used: {error.strerror or error}."
+                f"The folder {self.folder} of the knowledge base cannot be used ({error.strerror or error}); "
+                "check its rights, or name another with --kb."
             ) from error
 
     def _connect(self) -> sqlite3.Connection:

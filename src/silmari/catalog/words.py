@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from silmari.catalog.vector_cache import text_hash
 from silmari.model import DateSource, Document, Passage
@@ -114,6 +114,20 @@ class StoredDocument:
     pending: int
     notes: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The shape that ``list --json`` prints."""
+        return {
+            "uri": self.uri,
+            "title": self.title,
+            "category": self.category,
+            "date": self.date,
+            "date_source": self.date_source,
+            "passages": self.passages,
+            "pending": self.pending,
+            "notes": list(self.notes),
+            "also": list(self.also),
+        }
 
 
 @dataclass(frozen=True, slots=True)

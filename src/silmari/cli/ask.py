@@ -54,7 +54,7 @@ def ask(
 def show(pieces: Any, explain: bool = False) -> Any:
     """Print an answer as it comes, then its sources; returns the finished answer."""
     from silmari.answering.answer import Answer
-    from silmari.language.sentences import is_korean
+    from silmari.answering.wording import language_of
 
     out = console()
     answer: Any = None
@@ -65,7 +65,7 @@ def show(pieces: Any, explain: bool = False) -> Any:
             out.print(piece, end="", soft_wrap=True)
     out.print()
     if answer.sources:
-        korean = is_korean(answer.question)
+        korean = language_of(answer.question) == "ko"
         out.print()
         out.print("출처" if korean else "Sources", style="bold")
         for cited in answer.sources:

@@ -8,13 +8,12 @@ from silmari.engine.base import Engine
 from silmari.errors import UsageError
 
 
-def open_engine(url: str, folder: Path, writable: bool) -> Engine:
-    """Open the engine that a URL names.
+def open_engine(url: str, folder: Path) -> Engine:
+    """Open the engine that a URL names, for reading; see `Engine.lead`.
 
     Args:
         url: ``local``.
         folder: Of the knowledge base.
-        writable: Only the holder of the base's lease may ask for True.
 
     Raises:
         UsageError: The URL names no engine.
@@ -22,5 +21,5 @@ def open_engine(url: str, folder: Path, writable: bool) -> Engine:
     if url == "local":
         from silmari.engine.local import LocalEngine
 
-        return LocalEngine(folder / "engine", writable=writable)
+        return LocalEngine(folder / "engine", writable=False)
     raise UsageError(f"There is no engine named {url!r}; the engines are: local.")

@@ -66,6 +66,9 @@ class Watermark:
 class Engine(Protocol):
     """A search engine over the catalog's records. Similarities are cosines, higher is better."""
 
+    def lead(self, leading: bool) -> None:
+        """Told True by the holder of the base's lease before it writes, and False before it gives the lease back."""
+
     def reset(self, base: str, epoch: str) -> None:
         """Empty the engine and give it a fresh watermark with seq 0."""
 

@@ -67,11 +67,22 @@ class LocalEngine:
         if writable and self._now is not None:
             clean(self._folder, self._now.state)
 
+    def lead(self, leading: bool) -> None:
+        """Become the one that writes, or stop being it; searches go on meanwhile."""
+        with self._lock:
+            if leading:
+                self._load()
+                if self._now is not None:
+                    clean(self._folder, self._now.state)
+            elif self._now is not None:
+                self._now.text.close()
+            self._writable = leading
+
     def reset(self, base: str, epoch: str) -> None:
         """Empty the engine and give it a fresh watermark with seq 0."""
         with self._lock, self._writing():
             self._folder.mkdir(parents=True, exist_ok=True)
-            generation = next_generation(self._folder)
+            generation = next_generation(self._folder, self._now.state if self._now else None)
             text = TextIndex.create(self._folder / f"text-{generation}")
             empty = {kind: VectorState(generation) for kind in KINDS}
             state = State(base, epoch, 0, text.path.name, text.opstamp, empty)
@@ -239,11 +250,11 @@ class LocalEngine:
         text, state, vectors = now.text, now.state, dict(now.state.vectors)
         dead = text.dead
         if dead >= least and dead >= share * (dead + text.count):
-            text = text.copy(self._folder / f"text-{next_generation(self._folder)}")
+            text = text.copy(self._folder / f"text-{next_generation(self._folder, now.state)}")
             state = replace(state, text=text.path.name, opstamp=text.opstamp)
         for kind, current in now.vectors.items():
             if current.state.dead >= least and current.state.dead >= share * current.state.rows:
-                generation = next_generation(self._folder)
+                generation = next_generation(self._folder, now.state)
                 vectors[kind] = local_rows.compact(self._folder, current, generation)
         state = replace(state, vectors=vectors)
         if state != now.state:
@@ -257,7 +268,7 @@ class LocalEngine:
         missing = known.rows - covered
         if known.rows <= EXACT_ROWS or missing < max(_GROW_ROWS, _GROW_SHARE * known.rows):
             return
-        name = f"{kind}-{next_generation(self._folder)}.hnsw"
+        name = f"{kind}-{next_generation(self._folder, now.state)}.hnsw"
         rows = covered + np.flatnonzero(current.alive[covered:])
         old = self._folder / current.graph.name if current.graph is not None else None
         local_graph.extend(old, self._folder / name, current.matrix, rows, self._on_progress)

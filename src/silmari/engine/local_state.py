@@ -139,10 +139,14 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def next_generation(folder: Path) -> int:
-    """A number that no file of the engine carries yet, so that nothing a reader has open is written over."""
-    taken = (int(match[1]) for path in folder.iterdir() if (match := _OURS.fullmatch(path.name)) and match[1])
-    return max(taken, default=0) + 1
+def next_generation(folder: Path, state: State | None) -> int:
+    """A number that no file of the engine carries or carried, so that nothing a reader has open is written over."""
+    names = [path.name for path in folder.iterdir()]
+    if state is not None:
+        names.append(state.text)
+        for kind, vectors in state.vectors.items():
+            names += [f"{kind}-{vectors.generation}", vectors.graph or ""]
+    return max((int(match[1]) for name in names if (match := _OURS.fullmatch(name)) and match[1]), default=0) + 1
 
 
 def clean(folder: Path, state: State) -> None:

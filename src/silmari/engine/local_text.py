@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,7 +53,12 @@ class TextIndex:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._index = tantivy.Index.open(str(path))
+        self._links: tempfile.TemporaryDirectory[str] | None = None
+        if not os.access(path, os.W_OK):
+            # tantivy locks a file in the folder for a moment even to read; in a folder of links it may.
+            self._links = tempfile.TemporaryDirectory(prefix="silmari-")
+            self._link(Path(self._links.name))
+        self._index = tantivy.Index.open(self._links.name if self._links else str(path))
         self._index.register_tokenizer(_ANALYSER, tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
         # The default policy starts a thread that watches the folder.
         self._index.config_reader("manual")
@@ -89,8 +96,16 @@ class TextIndex:
 
     def reload(self) -> None:
         """See what was committed since."""
+        if self._links is not None:
+            self._link(Path(self._links.name))
         self._index.reload()
         self._searcher = self._index.searcher()
+
+    def _link(self, folder: Path) -> None:
+        for file in self.path.iterdir():
+            link = folder / file.name
+            if not file.name.startswith(".") and not link.is_symlink():
+                link.symlink_to(file.resolve())
 
     def write(self, gone: Iterable[int], records: Iterable[Record]) -> None:
         """Delete the ids in `gone`, add `records`, commit durably and see the result.
@@ -201,3 +216,5 @@ class TextIndex:
         if self._writer is not None and not self._unfinished:
             self._writer.wait_merging_threads()
         self._writer = None
+        if self._links is not None:
+            self._links.cleanup()

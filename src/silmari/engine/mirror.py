@@ -33,24 +33,26 @@ class Held(Protocol):
 
 
 class Mirror:
-    """An engine, and how far it follows the catalog's log."""
+    """An engine, and how far it follows the catalog's log.
 
-    def __init__(
-        self, log: ChangeLog, take: Callable[[float], Held | None], open_engine: Callable[[bool], Engine]
-    ) -> None:
-        """Open the engine for reading.
+    Attributes:
+        engine: The same one all the time, so that searches in other threads go on while it is written.
+    """
+
+    def __init__(self, log: ChangeLog, take: Callable[[float], Held | None], engine: Engine) -> None:
+        """Take an engine that is open for reading.
 
         Args:
             log: The catalog.
-            take: Takes the base's lease, waiting up to some seconds; None while another has it.
-            open_engine: Opens the engine; the argument says whether for writing.
+            take: Takes the base's lease, waiting up to some seconds; None while another process has it.
+            engine: Of the same base.
         """
+        self.engine = engine
         self._log = log
         self._take = take
-        self._open = open_engine
         self._lock = threading.RLock()
         self._lease: Held | None = None
-        self.engine = open_engine(False)
+        self._holders = 0
 
     def lag(self) -> int:
         """Number of changes the engine may be behind; 0 when it shows all of the catalog."""
@@ -69,47 +71,44 @@ class Mirror:
         Returns:
             The lag that remains; more than 0 only while another process holds the lease.
         """
-        with self._lock:
-            self.engine.refresh()
-            if self.lag():
-                with self.writing(wait) as mine:
-                    if mine:
-                        self._apply()
-                if not mine:
-                    self.engine.refresh()
-            return self.lag()
+        self.engine.refresh()
+        if not self.lag():
+            return 0
+        with self.writing(wait) as mine:
+            if mine:
+                with self._lock:
+                    self._apply()
+            else:
+                self.engine.refresh()
+        return self.lag()
 
     @contextmanager
     def writing(self, wait: float = 0.0) -> Iterator[bool]:
-        """Hold the lease for a while, so that nobody else writes; yields whether it could be had.
+        """Hold the lease for a while, so that no other process writes; yields whether it could be had.
 
-        May be nested; only the outermost one gives the lease back.
+        May be nested and shared by threads; the last one out gives the lease back.
         """
         with self._lock:
-            outermost = self._lease is None
-            if outermost:
-                self._lease = self._take(wait)
-                if self._lease is None:
-                    yield False
-                    return
-                self._reopen(True)
-            try:
-                yield True
-            finally:
-                if outermost:
-                    self._reopen(False)
-                    self._lease.release()
-                    self._lease = None
+            if self._lease is None and (lease := self._take(wait)) is not None:
+                self._lease = lease
+                self.engine.lead(True)
+            mine = self._lease is not None
+            self._holders += mine
+        try:
+            yield mine
+        finally:
+            if mine:
+                with self._lock:
+                    self._holders -= 1
+                    if not self._holders and self._lease is not None:
+                        self.engine.lead(False)
+                        self._lease.release()
+                        self._lease = None
 
     def close(self) -> None:
         """Close the engine."""
         with self._lock:
             self.engine.close()
-
-    def _reopen(self, writable: bool) -> None:
-        opened = self._open(writable)
-        self.engine.close()
-        self.engine = opened
 
     def _apply(self) -> None:
         mark = self.engine.watermark()

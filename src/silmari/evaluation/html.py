@@ -35,11 +35,11 @@ svg .head { font-weight: 600; font-size: 13px; } svg .name { fill: currentColor;
 svg .grid { stroke: var(--line); fill: none; } svg .dot { fill: currentColor; }
 svg .bar { stroke: currentColor; stroke-width: 4; stroke-linecap: round; opacity: .45; fill: none; }
 svg .whisker { stroke: currentColor; stroke-width: 2; opacity: .5; fill: none; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }
 caption { caption-side: bottom; text-align: left; padding-top: .5rem; }
-th, td { padding: .4rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th, td { padding: .4rem .45rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; } td.text { white-space: normal; }
-td small { display: block; color: var(--soft); font-size: .75rem; }
+td small { display: block; color: var(--soft); font-size: .75rem; } th { font-weight: 600; }
 .best { font-weight: 700; } .up { color: var(--good); } .down { color: var(--bad); } .way { font-weight: 600; }
 details { border-bottom: 1px solid var(--line); padding: .55rem 0; }
 summary { cursor: pointer; } summary .way { font-size: .8rem; margin-left: .5rem; }
@@ -99,7 +99,7 @@ def _way(report: Report, name: str) -> str:
 
 
 def _table(report: Report, first: str) -> str:
-    heads = [*map(heading, METRICS), *(name.replace("_", " ") for name in TIMES), "model calls", "US$"]
+    heads = [*map(heading, METRICS), *(name.replace("_", " ") for name in TIMES), "calls", "US$"]
     best = {metric: max(one.metrics[metric] for one in report.ways.values()) for metric in METRICS}
     rows = [
         f"<tr><td>{_way(report, name)}</td>{''.join(_quality(one, metric, best[metric]) for metric in METRICS)}"
@@ -109,7 +109,7 @@ def _table(report: Report, first: str) -> str:
     return (
         f"<table><caption>Below each value its 95 % bootstrap interval; the best of a column is bold. "
         f'<span class="up">▲</span> <span class="down">▼</span>: above or below {escape(first)} by the paired '
-        f"bootstrap, p &lt; .05. Times, calls and cost are per question.</caption>"
+        f"bootstrap, p &lt; .05. Times, model calls and cost are per question.</caption>"
         f"<tr><th>way</th>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{''.join(rows)}</table>"
     )
 

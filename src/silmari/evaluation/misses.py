@@ -55,12 +55,13 @@ def missed_questions(report: Report, depth: int = MISS_DEPTH) -> list[MissedQues
     for at, query in enumerate(report.queries):
         gains = report.dataset.qrels[query]
         relevant = sorted((document for document in gains if gains[document] > 0), key=lambda one: -gains[one])
+        labels = {document: _label(report, document) for document in relevant}
         ranks = {
             way: {document: rank for rank, (document, _) in enumerate(outcomes[at].documents, start=1)}
             for way, outcomes in report.outcomes.items()
         }
         misses = tuple(
-            _miss(way, report.outcomes[way][at], relevant, ranks[way], depth)
+            _miss(way, report.outcomes[way][at], labels, ranks[way], depth)
             for way in report.ways
             if sum(ranks[way].get(document, depth + 1) <= depth for document in relevant) < min(depth, len(relevant))
         )
@@ -70,7 +71,7 @@ def missed_questions(report: Report, depth: int = MISS_DEPTH) -> list[MissedQues
     return sorted(found, key=lambda question: -len(question.misses))
 
 
-def _miss(way: str, outcome: Outcome, relevant: list[str], ranks: Mapping[str, int], depth: int) -> Miss:
+def _miss(way: str, outcome: Outcome, relevant: Mapping[str, str], ranks: Mapping[str, int], depth: int) -> Miss:
     wrong = [
         (rank, document, score)
         for rank, (document, score) in enumerate(outcome.documents, start=1)
@@ -79,20 +80,25 @@ def _miss(way: str, outcome: Outcome, relevant: list[str], ranks: Mapping[str, i
     return Miss(way, tuple(wrong[:INSTEAD]), _reason(outcome, relevant, ranks, depth), trace_lines(outcome.trace))
 
 
-def _reason(outcome: Outcome, relevant: list[str], ranks: Mapping[str, int], depth: int) -> str:
+def _reason(outcome: Outcome, relevant: Mapping[str, str], ranks: Mapping[str, int], depth: int) -> str:
     if outcome.error:
         return f"The way failed: {outcome.error}"
     if not outcome.documents:
         return "It found nothing at all."
     sentences = []
-    for document in relevant:
+    for document, label in relevant.items():
         rank = ranks.get(document)
         if rank is None:
-            sentences.append(f"{document} is not among the first {len(outcome.documents)}.")
+            sentences.append(f"{label} is not among the first {len(outcome.documents)}.")
         elif rank > depth:
             gap = outcome.documents[depth - 1][1] - outcome.documents[rank - 1][1]
-            sentences.append(f"{document} stands at rank {rank}, {gap:.4g} below the score of rank {depth}.")
+            sentences.append(f"{label} stands at rank {rank}, {gap:.4g} below the score of rank {depth}.")
     return " ".join(sentences)
+
+
+def _label(report: Report, document: str) -> str:
+    title = report.dataset.documents.get(document, ("", ""))[0]
+    return f"“{title}”" if title else document
 
 
 def trace_lines(trace: Mapping[str, Any]) -> tuple[str, ...]:

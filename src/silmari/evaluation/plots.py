@@ -16,12 +16,12 @@ from silmari.evaluation.table import heading, milliseconds, share
 COLOURS = 8
 
 _PANEL = 330
-_NAMES = 96
+_NAMES = 108
 _ROW = 26
 _TOP = 30
 _FOOT = 26
 
-_WIDE = 720
+_WIDE = 860
 _TALL = 380
 _LEFT = 56
 _RIGHT = 110
@@ -29,10 +29,7 @@ _RIGHT = 110
 
 def quality_panels(report: Report) -> list[str]:
     """One SVG for each metric: the ways below each other, a dot for the mean, a bar for its 95 % interval."""
-    ends = [end for one in report.ways.values() for metric in METRICS for end in one.intervals[metric]]
-    low, high = math.floor(min(ends) * 10) / 10, math.ceil(max(ends) * 10) / 10
-    if low == high:
-        low, high = max(0.0, low - 0.1), min(1.0, high + 0.1)
+    low, high = _axis(report, METRICS)
     return [_panel(report, metric, low, high) for metric in METRICS]
 
 
@@ -70,10 +67,7 @@ def quality_against_time(report: Report, metric: str = "ndcg@10") -> str:
     decades = (math.floor(math.log10(min(times))), math.ceil(math.log10(max(times)) + 1e-9))
     if decades[0] == decades[1]:
         decades = (decades[0], decades[1] + 1)
-    ends = [end for one in ways.values() for end in one.intervals[metric]]
-    low, high = math.floor(min(ends) * 10) / 10, math.ceil(max(ends) * 10) / 10
-    if low == high:
-        low, high = max(0.0, low - 0.1), min(1.0, high + 0.1)
+    low, high = _axis(report, [metric])
     bottom = _TALL - 46
 
     def x(ms: float) -> float:
@@ -134,6 +128,13 @@ def _label_places(points: Sequence[tuple[float, float]]) -> list[tuple[float, fl
     return places
 
 
+def _axis(report: Report, metrics: Sequence[str]) -> tuple[float, float]:
+    """Both ends of the axis that shows all intervals of these metrics, in tenths."""
+    ends = [end for one in report.ways.values() for metric in metrics for end in one.intervals[metric]]
+    low, high = math.floor(min(ends) * 10) / 10, math.ceil(max(ends) * 10) / 10
+    return (low, high) if low < high else (max(0.0, low - 0.1), min(1.0, high + 0.1))
+
+
 def _tenths(low: float, high: float) -> list[float]:
     """Every tenth, or every second one where there are many."""
     first, last = round(low * 10), round(high * 10)
@@ -141,7 +142,7 @@ def _tenths(low: float, high: float) -> list[float]:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 13 else f"{name[:12]}…"
+    return name if len(name) <= 13 else f"{name[:11].rstrip()}…"
 
 
 def _svg(width: int, height: int, label: str, parts: Sequence[str]) -> str:

@@ -115,6 +115,8 @@ def _entry(path: Path, number: int, line: str) -> tuple[str, str, float]:
 def _words(text: str, morphemes: Iterable[Any]) -> list[Word]:
     """Group morphemes by the run of Hangul in which they begin."""
     runs = [match.span() for match in HANGUL.finditer(text)]
+    if not runs:
+        return []
     words = [Word(text[start:end][:MAX_WORD_CHARS]) for start, end in runs]
     place = 0
     nominal: list[tuple[int, int]] = []

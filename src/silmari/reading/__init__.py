@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from silmari.reading.discover import Found, discover
-from silmari.reading.document import read
+from silmari.reading.document import read, uri_of
 from silmari.reading.limits import Limits
 
-__all__ = ["Found", "Limits", "discover", "read"]
+__all__ = ["Found", "Limits", "discover", "read", "uri_of"]

@@ -40,7 +40,7 @@ def read(path: Path, limits: Limits | None = None) -> list[Document]:
     """
     limits = limits or Limits()
     data, modified = _bytes(path, limits)
-    uri = unicodedata.normalize("NFC", os.path.abspath(path))
+    uri = uri_of(path)
     name = os.path.basename(uri)
     kind = detect(data, name)
     if kind == "records":
@@ -59,6 +59,11 @@ def read(path: Path, limits: Limits | None = None) -> list[Document]:
             notes=content.notes,
         )
     ]
+
+
+def uri_of(path: str | Path) -> str:
+    """The uri of a file: its absolute path, NFC."""
+    return unicodedata.normalize("NFC", os.path.abspath(path))
 
 
 def _bytes(path: Path, limits: Limits) -> tuple[bytes, float]:

@@ -56,6 +56,7 @@ class Record:
             sha256=hashlib.sha256(json.dumps(fields, ensure_ascii=False).encode()).hexdigest(),
             sections=(Prose(self.text),),
             triplets=self.triplets,
+            record=True,
         )
 
 

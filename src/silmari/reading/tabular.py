@@ -261,9 +261,11 @@ def _is_form(first: GridRow, rest: Sequence[GridRow], values: int) -> bool:
     if first.cells[0].endswith((":", "：")):
         return True
     labels = [row.cells[0] for row in rest]
-    right = [row.cells[1] for row in rest if row.cells[1]]
-    data = sum(map(is_data, right))
-    mixed = 0.15 < data / max(1, len(right)) < 0.85
+    right = [row.cells[1] for row in rest if row.cells[1] and not _NEUTRAL.fullmatch(row.cells[1])]
+    # Below a column's name stand values of one kind, now and then a word among them; in a form, words
+    # stand beside a date here and a number or a telephone number there.
+    kinds = {"date" if parse_date(cell) else bool(_NUMBER.fullmatch(cell)) for cell in right if is_data(cell)}
+    mixed = len(kinds) > 1 and not all(map(is_data, right))
     return mixed and len(rest) <= 40 and len(set(labels)) == len(labels) and not any(map(is_data, labels))
 
 

@@ -1,0 +1,5 @@
+"""``python -m silmari``."""
+
+from silmari.cli.app import main
+
+main()

@@ -1,0 +1,144 @@
+"""Sources fitted into a number of tokens; what does not fit is left out, and said."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from silmari.answering.units import Unit, split
+from silmari.model import Hit
+
+# Tokens that title, place and tags of one source take.
+_HEAD_TOKENS = 60
+_LEAST_TOKENS = 40
+_PIECES = re.compile(
+    r"(?P<wide>[가-힣\u3040-\u30ff\u3400-\u9fff])|(?P<latin>[A-Za-z]+)|(?P<digits>\d+)|(?P<space>[^\S\n]+)|(?P<other>.)",
+    re.S,
+)
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a language model counts, without its tokenizer; rather too many.
+
+    A Hangul syllable or CJK character counts one (the newer vocabularies need 0.6 to 0.9, the older
+    1.2), a Latin word one for every five letters begun, digits one for every three.
+    """
+    total = 0.0
+    for match in _PIECES.finditer(text):
+        kind, length = match.lastgroup, match.end() - match.start()
+        if kind == "wide":
+            total += 1
+        elif kind == "latin":
+            total += math.ceil(length / 5)
+        elif kind == "digits":
+            total += math.ceil(length / 3)
+        elif kind == "other":
+            total += 1 if ord(match[0]) < 0x3000 else 1.5
+        elif length > 4:
+            total += length / 4
+    return math.ceil(total)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A source as the model reads it.
+
+    Attributes:
+        n: Its number in the prompt, from 1.
+        text: The passage's content, or the sentences of it that fitted.
+        cut: Whether something was left out of it.
+    """
+
+    n: int
+    hit: Hit
+    text: str
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The sources that fitted.
+
+    Attributes:
+        tokens: Estimated tokens of all pieces with their heads.
+        left_out: One entry for each hit that is missing or cut, for the Trace:
+            ``{"passage_id", "reason", "tokens"}``.
+    """
+
+    pieces: tuple[Piece, ...]
+    tokens: int
+    left_out: tuple[dict[str, Any], ...]
+
+
+def fit(
+    hits: Sequence[Hit],
+    budget: int,
+    *,
+    estimate: Callable[[str], int] = estimate_tokens,
+    worth: Callable[[str], float] | None = None,
+) -> Fitted:
+    """Fit hits, best first, into a budget, cutting long ones at the borders of sentences and rows.
+
+    Args:
+        hits: Best first.
+        budget: Tokens that all sources together may take.
+        estimate: Counts tokens.
+        worth: How much a sentence says about the question; the worthiest of a long passage stay, in
+            their order. Without it the first ones stay.
+    """
+    pieces: list[Piece] = []
+    left_out: list[dict[str, Any]] = []
+    rest = budget
+    for place, hit in enumerate(hits):
+        content = hit.passage.content
+        needed = estimate(content)
+        # Twice the fair share: the best may be long, but never push out all others.
+        share = min(rest, max(2 * rest // (len(hits) - place), _HEAD_TOKENS + _LEAST_TOKENS)) - _HEAD_TOKENS
+        if needed <= share:
+            text, cut = content, False
+        elif share < _LEAST_TOKENS and pieces:
+            left_out.append(_left(hit, "no room in the token budget", needed))
+            continue
+        else:
+            text, cut = _shorten(hit, max(share, 1), estimate, worth), True
+        if not text:
+            left_out.append(_left(hit, "no sentence of it fits the token budget", needed))
+            continue
+        used = estimate(text) + _HEAD_TOKENS
+        if cut:
+            left_out.append(_left(hit, "cut to fit the token budget", needed + _HEAD_TOKENS - used))
+        pieces.append(Piece(len(pieces) + 1, hit, text, cut))
+        rest -= used
+    return Fitted(tuple(pieces), budget - rest, tuple(left_out))
+
+
+def _left(hit: Hit, reason: str, tokens: int) -> dict[str, Any]:
+    return {"passage_id": hit.passage.id, "reason": reason, "tokens": tokens}
+
+
+def _shorten(hit: Hit, limit: int, estimate: Callable[[str], int], worth: Callable[[str], float] | None) -> str:
+    """The worthiest units that fit, in order; gaps between them are shown as an ellipsis."""
+    units = split(hit.passage)
+    order = sorted(range(len(units)), key=lambda place: -worth(units[place].text)) if worth else range(len(units))
+    kept: list[int] = []
+    rest = limit
+    for place in order:
+        cost = estimate(units[place].text) + 2
+        if cost <= rest:
+            kept.append(place)
+            rest -= cost
+        elif not worth:
+            break
+    return _joined(hit.passage.content, [units[place] for place in sorted(kept)], len(units))
+
+
+def _joined(content: str, units: list[Unit], total: int) -> str:
+    text = ""
+    for before, unit in zip([None, *units], units, strict=False):
+        between = content[before.end : unit.start] if before else ""
+        text += (between if not between.strip() else " … ") if before else ""
+        text += unit.text
+    return text + (" …" if units and len(units) < total else "")

@@ -1,0 +1,312 @@
+"""Answers that a chat model writes from the sources: streamed, cited, checked; quoted ones if that fails."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from silmari.answering.answer import Answer, Cited
+from silmari.answering.budget import Fitted, fit
+from silmari.answering.citations import CitationStream, Cleaned, statements, unsupported
+from silmari.answering.guard import LeakGuard, LinkGuard, neutralise
+from silmari.answering.prompts import Prompt, build
+from silmari.answering.units import split
+from silmari.answering.wording import DEGRADED, LINK_REMOVED, NOT_FOUND, REFUSAL, Language, language_of
+from silmari.errors import ProviderError
+from silmari.model import Hit, Passage
+from silmari.providers.chat import ChatModel
+from silmari.providers.gate import Gate
+
+# Until a first citation proves that the reply is an answer, this much of it waits.
+_UNPROVEN_CHARS = 400
+_THINKING = ("<think>", "</think>")
+_DENIES = re.compile(
+    r"찾(을|지)\s*(수|못)|확인(할|되지)\s*(수\s*없|않)"
+    r"|(정보|내용|답|언급)[이은가는]?\s*(포함되어 있지 않|없|나와 있지 않)"
+    r"|\b(not|n't|no)\b[^.]{0,60}\b(found|mention|contain|provide|state|specif|answer|information|include)"
+    r"|\b(cannot|can't|unable to)\b[^.]{0,40}\b(find|answer|determine)",
+    re.I,
+)
+_NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+async def write(
+    question: str,
+    hits: Sequence[Hit],
+    model: ChatModel,
+    gate: Gate,
+    *,
+    fallback: Callable[[], Answer],
+    tokens: Callable[[str], Sequence[str]],
+    min_relevance: float,
+    budget: int = 6_000,
+    language: Language | None = None,
+    history: Sequence[tuple[str, str]] = (),
+) -> AsyncIterator[str | Answer]:
+    """Let a model answer from the hits.
+
+    Yields:
+        Pieces of text that may be shown as they come, then, last, the `Answer`. The pieces together
+        are its text; when the reply had to be given up after some of it was shown, they end with
+        its text, and the trace says why. Nothing is ever asked twice after something was shown.
+
+    Args:
+        question: As it was asked.
+        hits: Best first.
+        model: What writes.
+        gate: Through which it is called.
+        fallback: Gives the quoted answer, for a reply that cannot be used.
+        tokens: The tokens of any text, to find the sentence that proves a statement.
+        min_relevance: Hits below this are not shown to the model; without any, it is not called.
+        budget: Tokens that the sources may take.
+        language: Of the answer; that of the question if None.
+        history: Earlier ``(question, answer)`` pairs, oldest first.
+    """
+    spoken = language or language_of(question)
+    relevant = [hit for hit in hits if hit.relevance >= min_relevance]
+    trace: dict[str, Any] = {"how": "written", "model": model.name, "hits": len(hits), "relevant": len(relevant)}
+    if not relevant or not any(char.isalnum() for char in question):
+        # The quoted answer says the same, and why, without a call.
+        answer = fallback()
+        yield answer.text
+        yield answer
+        return
+    asked = set(tokens(question))
+    fitted = fit(relevant, budget, worth=lambda text: len(asked.intersection(tokens(text))))
+    trace |= {"sources_shown": len(fitted.pieces), "source_tokens": fitted.tokens, "left_out": list(fitted.left_out)}
+    prompt = build(question, fitted.pieces, spoken, history=history)
+    checks = _Checks(prompt, fitted, spoken)
+    raw: list[str] = []
+    fault: str | None = None
+    shown = False
+    try:
+        async with aclosing(gate.stream(model, prompt.messages)) as stream:
+            async for piece in stream:
+                raw.append(piece)
+                passed = checks.feed(piece)
+                if passed:
+                    shown = True
+                    yield passed
+                if checks.leaking:
+                    break
+    except ProviderError as error:
+        fault = str(error)
+    rest = checks.close()
+    answer = _judge(question, checks, fitted, spoken, tokens, fault, fallback, trace)
+    if answer.found and "degraded" not in answer.trace:
+        gate.remember(model, prompt.messages, "".join(raw))
+        if rest:
+            yield rest
+    elif shown:
+        yield f"\n\n{DEGRADED[spoken]}\n\n{answer.text}" if answer.found else f"\n\n{answer.text}"
+    else:
+        yield answer.text
+    yield answer
+
+
+async def written(pieces: AsyncIterator[str | Answer]) -> Answer:
+    """The answer at the end of `write`, for those who do not stream."""
+    answer: Answer | None = None
+    async for piece in pieces:
+        if isinstance(piece, Answer):
+            answer = piece
+    if answer is None:
+        raise RuntimeError("the stream ended without an answer")
+    return answer
+
+
+class _Checks:
+    """All that stands between the model's words and the reader, in order."""
+
+    def __init__(self, prompt: Prompt, fitted: Fitted, language: Language) -> None:
+        self._contents = [piece.text for piece in fitted.pieces]
+        self._thinking = _Thinking()
+        self._leak = LeakGuard(prompt.secret, [prompt.canary])
+        self._citations = CitationStream(len(self._contents))
+        self._links = LinkGuard(self._content, LINK_REMOVED[language])
+        self._waiting: list[str] | None = []
+        self._text: list[str] = []
+
+    @property
+    def leaking(self) -> bool:
+        """Whether the reply was stopped since it repeats the instructions."""
+        return self._leak.tripped
+
+    @property
+    def text(self) -> str:
+        """All that passed, shown or still waiting."""
+        return "".join(self._text)
+
+    def cleaned(self) -> Cleaned:
+        """The citations, after `close`."""
+        return self._citations.result()
+
+    def feed(self, piece: str) -> str:
+        """Take a piece of the reply; return what may be shown now."""
+        opened = neutralise(self._thinking.feed(piece))
+        return self._release(self._citations.feed(self._links.feed(self._leak.feed(opened))))
+
+    def close(self) -> str:
+        """Return what was still held back."""
+        last = self._leak.feed(neutralise(self._thinking.close())) + self._leak.close()
+        last = self._links.feed(last) + self._links.close()
+        shown = self._release(self._citations.feed(last) + self._citations.close())
+        waiting, self._waiting = self._waiting, None
+        return "".join(waiting or []) + shown
+
+    def _release(self, passed: str) -> str:
+        if not self._text:
+            passed = passed.lstrip()
+        self._text.append(passed)
+        if self._waiting is None:
+            return passed
+        self._waiting.append(passed)
+        waiting = "".join(self._waiting)
+        if not self._citations.cited and len(waiting) < _UNPROVEN_CHARS:
+            return ""
+        self._waiting = None
+        return waiting
+
+    def _content(self, number: int) -> str | None:
+        """What the model was shown under a number."""
+        return self._contents[number - 1] if 1 <= number <= len(self._contents) else None
+
+
+class _Thinking:
+    """Drops the ``<think>`` part with which some local models begin."""
+
+    def __init__(self) -> None:
+        self._held: str | None = ""
+
+    def feed(self, piece: str) -> str:
+        if self._held is None:
+            return piece
+        self._held += piece
+        begun = self._held.lstrip()
+        opening, closing = _THINKING
+        if begun.startswith(opening):
+            _, closed, after = begun.partition(closing)
+            if not closed:
+                return ""
+            begun = after
+        elif opening.startswith(begun):
+            return ""
+        self._held = None
+        return begun
+
+    def close(self) -> str:
+        held, self._held = self._held or "", None
+        return "" if held.lstrip().startswith(_THINKING[0]) else held
+
+
+def _judge(
+    question: str,
+    checks: _Checks,
+    fitted: Fitted,
+    language: Language,
+    tokens: Callable[[str], Sequence[str]],
+    fault: str | None,
+    fallback: Callable[[], Answer],
+    trace: dict[str, Any],
+) -> Answer:
+    """The answer that the whole reply amounts to."""
+    if checks.leaking:
+        trace["refused"] = "the reply began to repeat the instructions"
+        return Answer(question, REFUSAL[language], False, (), trace)
+    text = checks.text
+    cleaned = checks.cleaned()
+    if cleaned.dropped:
+        trace["dropped_citations"] = list(cleaned.dropped)
+    if fault is None and _says_not_found(text, cleaned, language):
+        trace["not_found"] = "the model found no answer in the sources"
+        return Answer(question, NOT_FOUND[language], False, (), trace)
+    if fault is None:
+        fault = _fault(text, cleaned)
+    if fault is not None:
+        quoted = fallback()
+        return replace(quoted, trace={**quoted.trace, **trace, "how": quoted.trace.get("how"), "degraded": fault})
+    backed = _backed(text, cleaned, fitted, tokens)
+    trace["unsupported"] = [{"sentence": sentence, "reason": reason} for sentence, reason in backed.doubtful]
+    return Answer(question, text, True, backed.sources, trace, tuple(sentence for sentence, _ in backed.doubtful))
+
+
+def _fault(text: str, cleaned: Cleaned) -> str | None:
+    """Why a reply cannot be used, in one sentence; None if it can."""
+    if not any(char.isalnum() for char in text):
+        return "The model's reply was empty."
+    if not cleaned.order:
+        return "The model's reply cited none of the sources."
+    return None
+
+
+def _says_not_found(text: str, cleaned: Cleaned, language: Language) -> bool:
+    if _letters(NOT_FOUND[language]) in _letters(text):
+        return len(_letters(text)) < 2 * len(_letters(NOT_FOUND[language]))
+    return not cleaned.order and len(text) < 240 and bool(_DENIES.search(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Backed:
+    sources: tuple[Cited, ...]
+    doubtful: tuple[tuple[str, str], ...]
+
+
+def _backed(text: str, cleaned: Cleaned, fitted: Fitted, tokens: Callable[[str], Sequence[str]]) -> _Backed:
+    """Each cited source with the part of it that says most of what it is cited for."""
+    hits = [fitted.pieces[original - 1].hit for original in cleaned.order]
+    claims: list[set[str]] = [set() for _ in hits]
+    doubtful: list[tuple[str, str]] = []
+    bare = set(unsupported(text))
+    for sentence, marks in statements(text):
+        valid = [mark for mark in marks if 1 <= mark <= len(hits)]
+        if not valid:
+            if sentence in bare:
+                doubtful.append((sentence, "it cites no source"))
+            continue
+        words = set(tokens(sentence))
+        for mark in valid:
+            claims[mark - 1] |= words
+        strange = _strange_numbers(sentence, [hits[mark - 1] for mark in valid])
+        if strange:
+            doubtful.append((sentence, f"its sources do not have {', '.join(strange)}"))
+    sources = tuple(
+        Cited(number, hit.source, best_quote(hit.passage, claim, tokens), hit.passage.id)
+        for number, (hit, claim) in enumerate(zip(hits, claims, strict=True), start=1)
+    )
+    return _Backed(sources, tuple(doubtful))
+
+
+def _strange_numbers(sentence: str, hits: Sequence[Hit]) -> list[str]:
+    """Numbers of a sentence that no source cited for it has: the commonest slip of a model."""
+    known: set[str] = set()
+    for hit in hits:
+        everything = (
+            f"{hit.passage.content} {hit.passage.context} {hit.source.title} {hit.passage.date} {hit.source.date}"
+        )
+        known |= {_number(found) for found in _NUMBERS.findall(everything)}
+    stated = _NUMBERS.findall(re.sub(r"\[\d+\]", "", sentence))
+    return [found for found in dict.fromkeys(stated) if len(_number(found)) > 1 and _number(found) not in known]
+
+
+def _number(text: str) -> str:
+    """``1,200`` and ``1200`` are one number; so are 01 and 1."""
+    return text.replace(",", "").rstrip(".").lstrip("0")
+
+
+def best_quote(passage: Passage, claim: set[str], tokens: Callable[[str], Sequence[str]]) -> str:
+    """The sentence or row of a passage that shares most with a statement, as an exact substring."""
+    best, least = "", (-1.0, 0)
+    for place, unit in enumerate(split(passage)):
+        words = set(tokens(unit.text))
+        shared = len(words & claim) / (1 + len(words)) ** 0.5
+        if (shared, -place) > least:
+            best, least = unit.text, (shared, -place)
+    return best or passage.content[:300].strip()
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFC", text) if char.isalnum())

