@@ -24,7 +24,10 @@ def weight(text: str, words: int, chars: int) -> float:
     """The length of a text in limits, counted plainly."""
     total = 0.0
     for token in text.split():
-        if any("\u1100" <= char <= "\u11ff" or "\u2e80" <= char <= "\ud7ff" or "\uf900" <= char <= "\ufaff" for char in token):
+        if any(
+            "\u1100" <= char <= "\u11ff" or "\u2e80" <= char <= "\ud7ff" or "\uf900" <= char <= "\ufaff"
+            for char in token
+        ):
             total += (len(token) + 1) / chars
         else:
             total += (1 + len(token) // 16) / words
@@ -114,7 +117,24 @@ def test_fingerprint_tells_limits_apart() -> None:
 
 
 tokens = st.sampled_from(
-    ["강은", "the", "서울에서", "흐른다.", "ends.", "\n", "\n\n", "Dr.", "e.g.", "3.14", "東京です。", "https://example.org/a/b/c/d", "(참고)", "가" * 90, "—", "\t"]
+    [
+        "강은",
+        "the",
+        "서울에서",
+        "흐른다.",
+        "ends.",
+        "\n",
+        "\n\n",
+        "Dr.",
+        "e.g.",
+        "3.14",
+        "東京です。",
+        "https://example.org/a/b/c/d",
+        "(참고)",
+        "가" * 90,
+        "—",
+        "\t",
+    ]
 )
 
 
@@ -143,7 +163,11 @@ def table(rows: int, columns: int = 4, name: str = "매출", dated: bool = False
         name,
         tuple(f"열{number}" for number in range(columns)),
         [
-            Row(number, tuple(f"값 {number}-{place}" for place in range(columns)), f"2024-01-{number // 30 + 1:02}" if dated else None)
+            Row(
+                number,
+                tuple(f"값 {number}-{place}" for place in range(columns)),
+                f"2024-01-{number // 30 + 1:02}" if dated else None,
+            )
             for number in range(3, rows + 3)
         ],
         "단위: 천원",
@@ -155,14 +179,19 @@ def test_row_groups_carry_headers_and_real_row_numbers() -> None:
     assert len(passages) == 1
     assert passages[0].locator == {"sheet": "매출", "rows": [3, 7]}
     assert passages[0].context == "보고서 > 매출 > 단위: 천원"
-    assert passages[0].content.split("\n")[:2] == ["매출: 단위: 천원", "열0: 값 3-0 | 열1: 값 3-1 | 열2: 값 3-2 | 열3: 값 3-3"]
+    assert passages[0].content.split("\n")[:2] == [
+        "매출: 단위: 천원",
+        "열0: 값 3-0 | 열1: 값 3-1 | 열2: 값 3-2 | 열3: 값 3-3",
+    ]
     assert passages[0].text == "\n".join(passages[0].content.split("\n")[1:])
 
 
 def test_a_csv_has_no_sheet_and_empty_cells_are_left_out() -> None:
     rows = [Row(2, ("서울", "", "두\n줄")), Row(3, ("", "", ""))]
     passages = split(document(Table("", ("시", "구", "비고"), rows)))
-    assert [(passage.content, passage.locator) for passage in passages] == [("시: 서울 | 비고: 두 줄", {"rows": [2, 3]})]
+    assert [(passage.content, passage.locator) for passage in passages] == [
+        ("시: 서울 | 비고: 두 줄", {"rows": [2, 3]})
+    ]
 
 
 def test_a_passage_has_one_date() -> None:
@@ -174,7 +203,9 @@ def test_a_passage_has_one_date() -> None:
 
 
 def test_long_cells_and_number_tails_are_short_in_the_searched_text_only() -> None:
-    wide = Table("", tuple(f"c{n}" for n in range(40)), [Row(2, ("Alabama", "긴 설명 " * 100, *[str(n) for n in range(38)]))])
+    wide = Table(
+        "", tuple(f"c{n}" for n in range(40)), [Row(2, ("Alabama", "긴 설명 " * 100, *[str(n) for n in range(38)]))]
+    )
     passage = split(document(wide))[0]
     assert "c39: 37" in passage.content
     assert passage.content.count("긴 설명") == 100
@@ -184,7 +215,10 @@ def test_long_cells_and_number_tails_are_short_in_the_searched_text_only() -> No
 
 
 @given(
-    st.lists(st.tuples(st.integers(1, 3), st.sampled_from([None, "2024-01-01", "2024-01-02"]), st.integers(0, 60)), max_size=60)
+    st.lists(
+        st.tuples(st.integers(1, 3), st.sampled_from([None, "2024-01-01", "2024-01-02"]), st.integers(0, 60)),
+        max_size=60,
+    )
 )
 @settings(max_examples=100, deadline=None)
 def test_row_groups_cover_each_row_once(steps: list[tuple[int, str | None, int]]) -> None:
@@ -197,7 +231,9 @@ def test_row_groups_cover_each_row_once(steps: list[tuple[int, str | None, int]]
     assert all(low <= high for low, high in groups)
     assert all(before[1] < after[0] for before, after in zip(groups, groups[1:], strict=False))
     for row in rows:
-        holding = [passage for passage in passages if passage.locator["rows"][0] <= row.number <= passage.locator["rows"][1]]
+        holding = [
+            passage for passage in passages if passage.locator["rows"][0] <= row.number <= passage.locator["rows"][1]
+        ]
         assert len(holding) == 1
         assert holding[0].date == row.date
         assert f"a: {row.cells[0]} | b: x" in holding[0].content

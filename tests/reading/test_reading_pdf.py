@@ -56,9 +56,10 @@ def sample(name: str, password: str | None = None) -> Content:
 def test_columns_are_read_one_after_the_other(by_row: bool) -> None:
     pdf = document()
     pdf.text(60, 20, "A day in two places, told from the coast and from the hills")
-    places = [(15.0, 30 + 4 * n, line) for n, line in enumerate(LEFT * 3)], [
-        (110.0, 30 + 4 * n, line) for n, line in enumerate(RIGHT * 3)
-    ]
+    places = (
+        [(15.0, 30 + 4 * n, line) for n, line in enumerate(LEFT * 3)],
+        [(110.0, 30 + 4 * n, line) for n, line in enumerate(RIGHT * 3)],
+    )
     order = [place for pair in zip(*places, strict=True) for place in pair] if by_row else places[0] + places[1]
     for x, y, line in order:
         pdf.text(x, y, line)
@@ -119,7 +120,11 @@ def test_korean_words_that_go_over_the_line_are_joined_where_the_document_marks_
 
 
 def test_korean_lines_are_joined_with_a_blank_where_nothing_says_otherwise() -> None:
-    lines = ["이 계약에서 사용하는 용어의 정의는 다음과", "같습니다 회사는 보험금을 지급할 의무를", "지며 계약자는 보험료를 납입할 의무가 있다"]
+    lines = [
+        "이 계약에서 사용하는 용어의 정의는 다음과",
+        "같습니다 회사는 보험금을 지급할 의무를",
+        "지며 계약자는 보험료를 납입할 의무가 있다",
+    ]
     words = [(60.0, 700.0 - 14 * number, line) for number, line in enumerate(lines)]
     text = text_of(read(korean_pdf([words]), "약관.pdf", Limits()))
     assert "정의는 다음과 같습니다 회사는 보험금을 지급할 의무를 지며" in text
@@ -216,7 +221,9 @@ def test_compound_words_keep_their_hyphen_at_the_end_of_a_line() -> None:
 
 
 def test_title_and_date_come_from_the_metadata() -> None:
-    info = "/Title <feff" + "2024년 하천 정비 계획".encode("utf-16-be").hex() + "> /CreationDate (D:20240131093000+09'00')"
+    info = (
+        "/Title <feff" + "2024년 하천 정비 계획".encode("utf-16-be").hex() + "> /CreationDate (D:20240131093000+09'00')"
+    )
     content = read(korean_pdf([[(60.0, 700.0, "본문이다")]], info=info), "a.pdf", Limits())
     assert (content.title, content.date, content.date_source) == ("2024년 하천 정비 계획", "2024-01-31", "metadata")
     assert (content.category, dict(content.sections[0].locator)) == ("pdf", {"page": 1})  # type: ignore[union-attr]
@@ -261,7 +268,12 @@ def test_passwords() -> None:
         read(encrypted("key"), "a.pdf", Limits())
     with pytest.raises(UnreadableError, match="protected by a password; the given one"):
         read(encrypted("key"), "a.pdf", Limits(password="wrong"))
-    for data, password in ((encrypted("key"), "key"), (encrypted("key"), "boss"), (encrypted(""), None), (encrypted(""), "x")):
+    for data, password in (
+        (encrypted("key"), "key"),
+        (encrypted("key"), "boss"),
+        (encrypted(""), None),
+        (encrypted(""), "x"),
+    ):
         assert text_of(read(data, "a.pdf", Limits(password=password))) == "Locked words"
 
 
@@ -347,7 +359,12 @@ EXPECTED = {
     ],
     "japanese-simple.pdf": ["あいうえお", "Hello", "World"],
     "japanese-vertical-poem.pdf": ["わたくしといふ現象は\n假定された有機交流電燈の\nひとつの青い照明です"],
-    "korean-table-and-text.pdf": ["제21조 주·야간경기", "3월 | 17:00 | 14:00 | 18:30", "9회까지 경기속행", "서스펜디드"],
+    "korean-table-and-text.pdf": [
+        "제21조 주·야간경기",
+        "3월 | 17:00 | 14:00 | 18:30",
+        "9회까지 경기속행",
+        "서스펜디드",
+    ],
     "korean-table-only.pdf": [
         "2024년 KBO 리그 규정 변경 요약사항",
         "구분 | 변경 전 | 변경 후",
@@ -393,7 +410,12 @@ def test_shared_scans_need_ocr(name: str) -> None:
 @shared
 @pytest.mark.parametrize(
     ("name", "password"),
-    [("enc-r2-user.pdf", "asdfzxcv"), ("enc-r3-user.pdf", "asdfzxcv"), ("enc-r4aes-user.pdf", "asdfzxcv"), ("password-example.pdf", "test")],
+    [
+        ("enc-r2-user.pdf", "asdfzxcv"),
+        ("enc-r3-user.pdf", "asdfzxcv"),
+        ("enc-r4aes-user.pdf", "asdfzxcv"),
+        ("password-example.pdf", "test"),
+    ],
 )
 def test_shared_passwords(name: str, password: str) -> None:
     with pytest.raises(UnreadableError, match="protected by a password"):

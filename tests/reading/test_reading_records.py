@@ -41,7 +41,9 @@ def test_the_hash_of_a_record_follows_its_content_not_its_name() -> None:
 
 
 def test_beir_records_and_dates_as_objects() -> None:
-    record = parse_record({"_id": "d1", "text": "", "title": "Only a title", "metadata": {}, "date": dt.date(2024, 1, 31)})
+    record = parse_record(
+        {"_id": "d1", "text": "", "title": "Only a title", "metadata": {}, "date": dt.date(2024, 1, 31)}
+    )
     assert (record.id, record.text, record.date, record.category) == ("d1", "Only a title", "2024-01-31", "record")
 
 
@@ -71,7 +73,14 @@ def test_what_is_wrong_is_named(record: object, said: str) -> None:
 
 
 def test_bad_lines_are_reported_and_the_rest_is_read() -> None:
-    lines = ['{"id": 1, "text": "하나"}', "{broken", "", '{"id": 2, "text": "둘", "date": "soon"}', '{"id": 3, "text": "셋"}', "[1]"]
+    lines = [
+        '{"id": 1, "text": "하나"}',
+        "{broken",
+        "",
+        '{"id": 2, "text": "둘", "date": "soon"}',
+        '{"id": 3, "text": "셋"}',
+        "[1]",
+    ]
     found = read("\r\n".join(lines).encode())
     assert [record.text for record in found.records] == ["하나", "셋"]
     assert [problem.split(":")[0] for problem in found.problems] == ["line 2", "line 4", "line 6"]
