@@ -24,8 +24,11 @@ _LEADER = re.compile(r"(?:[.·․‥…]\s?){5,}")
 _CORE = re.compile(r"^\W+|\W+$")
 _ITEM = re.compile(
     r"[-*+•◦▪■□●○◆◇▶►※ㆍ·‣–—➜➢❖✓☞○◯▷▸\uf0a7\uf0b7]\s?\S|\(?\d{1,3}[.)]\s|\(?[가나다라마바사아자차카타파하][.)]\s|\([a-z0-9ivx]{1,4}\)\s"
-    r"|[①-⑳㉠-㉻㈀-㈜]|제\s?\d+\s?(?:조|장|절|항|편|관)(?:의\s?\d+)?(?=[\s(（\[]|$)|\[별[표지]|【|<별"
+    r"|[①-⑳㉠-㉻㈀-㈜]|\[별[표지]|【|<별"
 )
+# Articles begin lines, and are also named within sentences.
+_ARTICLE = re.compile(r"제\s?\d+\s?(?:조|장|절|항|편|관)(?:의\s?\d+)?(?=[\s(（\[]|$)")
+_STOPPED = re.compile(r"[.!?:;。！？다】\])〉>]\s*$")
 # Particles and endings that never begin a Korean word: a line that begins with one was broken within a word.
 _TAIL = re.compile(
     r"(?:은|는|을|를|의|에|에서|에게|으로|로|와|께|께서|까지|부터|에는|에도|으로는|으로서|라고|라는|이라는|이라고"
@@ -167,6 +170,8 @@ class _Joiner:
     def _parted(self, before: Line, line: Line, near: Sequence[Line]) -> bool:
         """Whether two neighbouring lines are no running text."""
         if before.cells > 1 or line.cells > 1 or _ITEM.match(line.text):
+            return True
+        if _ARTICLE.match(line.text) and (_STOPPED.search(before.text) or not _full(before, line)):
             return True
         if max(before.size, line.size) > 1.2 * min(before.size, line.size):
             return True

@@ -64,12 +64,16 @@ def rulings(page: Any) -> Rulings:
 
     found = Rulings()
     budget = _MAX_SEGMENTS
+    fill, stroke = ctypes.c_int(), ctypes.c_int()
     matrix, x, y = pdfium.FS_MATRIX(), ctypes.c_float(), ctypes.c_float()
     for index in range(pdfium.FPDFPage_CountObjects(page.raw)):
         item = pdfium.FPDFPage_GetObject(page.raw, index)
         if pdfium.FPDFPageObj_GetType(item) != pdfium.FPDF_PAGEOBJ_PATH:
             continue
         count = pdfium.FPDFPath_CountSegments(item)
+        pdfium.FPDFPath_GetDrawMode(item, fill, stroke)
+        if not (fill.value or stroke.value):
+            continue
         budget -= count
         if budget < 0:
             return Rulings()
@@ -84,7 +88,7 @@ def rulings(page: Any) -> Rulings:
                 -(matrix.b * x.value + matrix.d * y.value + matrix.f),
             )
             if kind == pdfium.FPDF_SEGMENT_MOVETO:
-                _add(found, points)
+                _add(found, points, stroked=bool(stroke.value))
                 points = [point]
             elif kind == pdfium.FPDF_SEGMENT_LINETO:
                 points.append(point)
@@ -92,12 +96,12 @@ def rulings(page: Any) -> Rulings:
                     points.append(points[0])
             else:
                 points = []
-        _add(found, points)
+        _add(found, points, stroked=bool(stroke.value))
     return found
 
 
-def _add(found: Rulings, points: Sequence[tuple[float, float]]) -> None:
-    """Keep the straight sides of one drawn figure; a flat rectangle is a line."""
+def _add(found: Rulings, points: Sequence[tuple[float, float]], *, stroked: bool) -> None:
+    """Keep the straight sides of one drawn figure; a flat rectangle is a line, another one that is filled is none."""
     if len(points) < 2:
         return
     left, right = min(x for x, _ in points), max(x for x, _ in points)
@@ -106,7 +110,7 @@ def _add(found: Rulings, points: Sequence[tuple[float, float]]) -> None:
         found.across.append(((top + bottom) / 2, left, right))
     elif right - left <= _NEAR < bottom - top:
         found.down.append(((left + right) / 2, top, bottom))
-    else:
+    elif stroked:
         for (x0, y0), (x1, y1) in pairwise(points):
             if abs(y0 - y1) < 0.5 and abs(x0 - x1) > _SHORT:
                 found.across.append((y0, min(x0, x1), max(x0, x1)))
@@ -181,7 +185,9 @@ class _Grid:
                 ]
                 folded.append(self._row(whole, (self.rows[number], self.rows[number + 1]), runs))
             shown.update(fresh)
-        return folded
+        # Boxes around single lines are no table.
+        beside = sum(len([part for part in run.text.split(" | ") if part.strip()]) > 1 for run in folded)
+        return folded if 2 * beside >= len(folded) else None
 
     def _row(self, parts: list[str], extent: tuple[float, float], runs: list[Run]) -> Run:
         size = sorted(run.size for run in runs)[len(runs) // 2]
