@@ -139,5 +139,7 @@ def test_what_the_csv_module_writes_is_read(rows: list[list[str]]) -> None:
     writer.writerows(rows)
     found = table(buffer.getvalue())
     assert found.columns == tuple(f"name {index}" for index in range(width))
-    clean = [tuple(unicodedata.normalize("NFC", cell.strip()).strip("\ufeff\u200b\u3000 ") for cell in row) for row in rows]
+    clean = [
+        tuple(unicodedata.normalize("NFC", cell.strip()).strip("\ufeff\u200b\u3000 ") for cell in row) for row in rows
+    ]
     assert [row.cells for row in found.rows[1:]] == [row for row in clean if any(row)]

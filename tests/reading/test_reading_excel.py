@@ -60,7 +60,15 @@ def test_values_are_shown_as_a_person_sees_them() -> None:
             xlsx(
                 ["지점", "날짜", "시각", "시간", "수", "비율", "참"],
                 ["서울", dt.date(2024, 1, 31), dt.time(9, 5), dt.timedelta(hours=30), 1395, 0.1, True],
-                ["부산", dt.datetime(2024, 1, 31, 23, 59, 59), dt.time(0, 0, 1), dt.timedelta(minutes=1), 1e15, 1 / 3, False],
+                [
+                    "부산",
+                    dt.datetime(2024, 1, 31, 23, 59, 59),
+                    dt.time(0, 0, 1),
+                    dt.timedelta(minutes=1),
+                    1e15,
+                    1 / 3,
+                    False,
+                ],
             ),
             "a.xlsx",
             LIMITS,
@@ -207,7 +215,9 @@ def old(*rows: list[Any], far: bool = False) -> bytes:
         sheet = book.add_sheet(name)
         for number, row in enumerate(rows):
             for column, value in enumerate(row):
-                style = xlwt.easyxf(num_format_str="yyyy-mm-dd") if isinstance(value, dt.date) else xlwt.Style.default_style
+                style = (
+                    xlwt.easyxf(num_format_str="yyyy-mm-dd") if isinstance(value, dt.date) else xlwt.Style.default_style
+                )
                 sheet.write(number, column, value, style)
         if far:
             sheet.write(65535, 255, "x")

@@ -26,7 +26,7 @@ _PDFIUM = threading.Lock()
 _CREATED = re.compile(r"D?:?\s*(\d{4})(\d{2})?(\d{2})?")
 _EXPORTED = re.compile(r"^Microsoft (?:Office )?(?:Word|Excel|PowerPoint)\s*-\s*", re.IGNORECASE)
 _FILE_NAME = re.compile(
-    r"[^\s].*\.(?:pdf|docx?|xlsx?|pptx?|hwpx?|od[tsp]|rtf|txt|csv|html?|tex|dvi|ps|indd|qxd|pages|numbers|key|wpd|tmp|pub)",
+    r"\S.*\.(?:pdf|docx?|xlsx?|pptx?|hwpx?|od[tsp]|rtf|txt|csv|html?|tex|dvi|ps|indd|qxd|pages|numbers|key|wpd|tmp)",
     re.IGNORECASE,
 )
 _NO_TITLE = re.compile(
