@@ -30,9 +30,9 @@ _FILE_NAME = re.compile(
     re.IGNORECASE,
 )
 _NO_TITLE = re.compile(
-    r"(?:untitled|무제|제목 ?없음|無題|document|문서|presentation|프레젠테이션|powerpoint (?:presentation|프레젠테이션)|slide"
-    r"|book|sheet|통합 문서|새 문서|title|no title|none|null|unknown|about:blank|print|scan|image|new document|template"
-    r"|cover|layout|[\W\d_]*)[\s\-_\d()]*",
+    r"(?:untitled|무제|제목 ?없음|無題|document|문서|presentation|프레젠테이션|powerpoint (?:presentation|프레젠테이션)"
+    r"|slide|book|sheet|통합 문서|새 문서|title|no title|none|null|unknown|about:blank|print|scan|image|new document"
+    r"|template|cover|layout|[\W\d_]*)[\s\-_\d()]*",
     re.IGNORECASE,
 )
 
