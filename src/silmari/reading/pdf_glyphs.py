@@ -223,6 +223,9 @@ def _below(before: _Glyph, glyph: _Glyph) -> bool:
 
 
 def _upright(stretch: list[_Glyph]) -> list[_Glyph]:
+    """Turn a stretch that is a line of vertical writing into its own frame."""
+    if stretch[0].base == stretch[-1].base:
+        return stretch
     steps = list(pairwise(stretch))
     if len(steps) < 3 or sum(_below(*step) for step in steps) < 0.7 * len(steps):
         return stretch
