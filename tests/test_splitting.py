@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -53,7 +54,7 @@ def test_long_texts_are_cut_between_sentences_evenly_with_overlap(sentence: str)
     assert len(passages) > 3
     assert max(lengths) <= 1.25
     assert min(lengths) > 0.6, "no small rest"
-    for before, after in zip(passages, passages[1:], strict=False):
+    for before, after in pairwise(passages):
         (_, end), (start, _) = before.locator["chars"], after.locator["chars"]
         assert end in ends
         assert start in starts
@@ -229,7 +230,7 @@ def test_row_groups_cover_each_row_once(steps: list[tuple[int, str | None, int]]
     passages = split(document(Table("S", ("a", "b"), rows)), words=20, chars=60)
     groups = [passage.locator["rows"] for passage in passages]
     assert all(low <= high for low, high in groups)
-    assert all(before[1] < after[0] for before, after in zip(groups, groups[1:], strict=False))
+    assert all(before[1] < after[0] for before, after in pairwise(groups))
     for row in rows:
         holding = [
             passage for passage in passages if passage.locator["rows"][0] <= row.number <= passage.locator["rows"][1]

@@ -184,7 +184,7 @@ def test_running_headers_and_page_numbers_are_dropped() -> None:
     content = read_fpdf(pdf)
     for number, section in enumerate(content.sections, 1):
         text = section.text  # type: ignore[union-attr]
-        assert "Annual report" not in text
+        assert ("Annual report" in text) is (number == 1), "it may be the title"
         assert f"- {number} -" not in text
         assert f"Chapter {number} ends here." in text
 

@@ -16,6 +16,8 @@ CELL = "\t"
 FOLD = "\x1e"
 # Lines on both sides of a white gap before it can be one between columns.
 _MIN_SIDE = 3
+# No page that is read for its text has more; a drawing full of labels may.
+_MAX_ROWS = 1000
 
 
 @dataclass(slots=True)
@@ -124,6 +126,8 @@ def _blocks(runs: list[Run], *, down: bool = False) -> list[list[Row]]:
         down: They are vertical writing, which has columns (one above the other) but no tables to speak of.
     """
     lines = rows(runs)
+    if len(lines) > _MAX_ROWS:
+        return [lines]
     size = median([run.size for run in runs])
     blocks: list[list[Row]] = []
     plain: list[Row] = []

@@ -20,7 +20,7 @@ _MIN_LEFT = 4
 
 _NUMBER = re.compile(r"\d{1,5}")
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
-_LEADER = re.compile(r"(?:[.·․‥…]\s?){5,}")
+_LEADER = re.compile(r" *(?:[.·․‥…] ?){5,} *")
 _CORE = re.compile(r"^\W+|\W+$")
 _ITEM = re.compile(
     r"[-*+•◦▪■□●○◆◇▶►※ㆍ·‣–—➜➢❖✓☞○◯▷▸\uf0a7\uf0b7]\s?\S|\(?\d{1,3}[.)]\s|\(?[가나다라마바사아자차카타파하][.)]\s|\([a-z0-9ivx]{1,4}\)\s"
@@ -52,7 +52,8 @@ def compose(pages: Sequence[Sequence[Line]]) -> list[str]:
 def without_running(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     """Drop the headers, footers and page numbers that come back on most pages in the same place.
 
-    A page keeps them where little else would be left of it, and a document of less than four pages keeps all.
+    A page keeps them where little else would be left of it, and a document of less than four pages keeps all. Words
+    are kept where they come first: they may be the document's title.
     """
     kept = [list(lines) for lines in pages]
     if len(pages) < _MIN_PAGES:
@@ -74,10 +75,17 @@ def without_running(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         sides = Counter(number % 2 for number in found)
         return len(found) >= half and max(sides.values()) >= 0.9 * len(found)
 
+    shown: set[str] = set()
     for number, (lines, keys) in enumerate(zip(pages, edges, strict=True)):
         drop = {index for index, each in keys.items() if any(running(key) for key in each)}
         if drop and len(lines) - len(drop) >= _MIN_LEFT:
-            kept[number] = [line for index, line in enumerate(lines) if index not in drop]
+            words = {index: "".join(filter(str.isalpha, lines[index].text)) for index in drop}
+            kept[number] = [
+                line
+                for index, line in enumerate(lines)
+                if index not in drop or (words[index] and words[index] not in shown)
+            ]
+            shown.update(words.values())
     return kept
 
 
