@@ -447,7 +447,7 @@ def test_threads_search_while_one_applies(engine: LocalEngine, monkeypatch: pyte
     threads = [threading.Thread(target=search) for _ in range(3)]
     for thread in threads:
         thread.start()
-    for n in range(15):
+    for n in range(6):
         ids = range(100 + 10 * n, 110 + 10 * n)
         engine.apply(changes([record(id, "서울", seed=id) for id in ids], start=1_000 * (n + 1)))
         engine.apply(changes(list(ids)[:8], start=1_000 * (n + 1) + 500))
