@@ -38,45 +38,25 @@ FILTERS = {
 }
 
 KOREAN = (
-    [
-        "서울 본사",
-        "부산 지사",
-        "연구소",
-        "구매팀",
-        "인사팀",
-        "고객 지원팀",
-        "재무팀",
-        "생산 라인",
-        "물류 센터",
-        "감사실",
-    ],
-    [
-        "안전 점검",
-        "예산 편성",
-        "신제품 출시",
-        "계약 갱신",
-        "채용 계획",
-        "설비 교체",
-        "재고 조사",
-        "보안 교육",
-        "품질 시험",
-        "출장 신청",
-    ],
-    [
-        "결과를 보고했다",
-        "일정을 미뤘다",
-        "비용을 줄였다",
-        "담당자를 바꿨다",
-        "문제를 찾았다",
-        "승인을 받았다",
-        "기준을 고쳤다",
-    ],
+    "서울 본사, 부산 지사, 연구소, 구매팀, 인사팀, 고객 지원팀, 재무팀, 생산 라인, 물류 센터, 감사실",
+    "안전 점검, 예산 편성, 신제품 출시, 계약 갱신, 채용 계획, 설비 교체, 재고 조사, 보안 교육, 품질 시험, 출장 신청",
+    "결과를 보고했다, 일정을 미뤘다, 비용을 줄였다, 담당자를 바꿨다, 문제를 찾았다, 승인을 받았다, 기준을 고쳤다",
 )
 ENGLISH = (
-    ["The Seoul office", "The research lab", "Our warehouse", "The finance team", "A supplier", "The night shift", "The auditor", "Customer support"],
-    ["reviewed", "postponed", "approved", "cancelled", "documented", "questioned", "doubled", "repaired"],
-    ["the travel budget", "the safety manual", "two hiring plans", "a software contract", "the cooling pumps", "the annual survey", "its delivery schedule", "the password rules"],
-)  # fmt: skip
+    (
+        "The Seoul office, The research lab, Our warehouse, The finance team, A supplier, "
+        "The night shift, The auditor, Customer support"
+    ),
+    "reviewed, postponed, approved, cancelled, documented, questioned, doubled, repaired",
+    (
+        "the travel budget, the safety manual, two hiring plans, a software contract, "
+        "the cooling pumps, the annual survey, its delivery schedule, the password rules"
+    ),
+)
+
+
+def _options(joined: str) -> list[str]:
+    return joined.split(", ")
 
 
 def sentences(count: int) -> list[str]:
@@ -85,7 +65,9 @@ def sentences(count: int) -> list[str]:
     found: dict[str, None] = {}
     while len(found) < count:
         parts = KOREAN if len(found) % 2 else ENGLISH
-        found[" ".join(part[chance.integers(len(part))] for part in parts) + f" {chance.integers(1, 13)}월"] = None
+        found[
+            " ".join(part[chance.integers(len(part))] for part in map(_options, parts)) + f" {chance.integers(1, 13)}월"
+        ] = None
     return list(found)
 
 
@@ -138,8 +120,10 @@ def vocabulary(size: int) -> list[str]:
 def word_numbers(count: int, size: int) -> list[NDArray[np.int64]]:
     """The words of `count` passages of 60 to 180 words, by Zipf's law."""
     chance = np.random.default_rng(4)
-    weights = 1 / np.arange(1, size + 1)
-    return [chance.choice(size, length, p=weights / weights.sum()) for length in chance.integers(60, 181, count)]
+    share = np.cumsum(1 / np.arange(1, size + 1))
+    lengths = chance.integers(60, 181, count)
+    numbers = np.searchsorted(share, chance.uniform(0, share[-1], lengths.sum()))
+    return np.split(numbers, np.cumsum(lengths)[:-1])
 
 
 def records(texts: list[NDArray[np.int64]], words: list[str], vectors: NDArray[np.float16]) -> Iterator[Record]:
@@ -325,7 +309,7 @@ def _resident() -> float:
     """Now, in MB, on Linux; elsewhere the peak so far."""
     status = Path("/proc/self/status")
     if status.exists():
-        return int(status.read_text().split("VmRSS:")[1].split()[0]) / 1024
+        return int(status.read_text(encoding="utf-8").split("VmRSS:")[1].split()[0]) / 1024
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

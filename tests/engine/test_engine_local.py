@@ -377,7 +377,13 @@ def test_a_lost_graph_costs_time_only(folder: Path, small: None) -> None:
     expected = engine.dense("passage", random_unit(1, 16).astype(np.float32), 10, ALL)
     engine.close()
     graph = next(folder.glob("*.hnsw"))
-    for damage in (lambda: graph.write_bytes(b"x" * 1_000), lambda: graph.unlink()):
+    whole = graph.read_bytes()
+    for damage in (
+        lambda: graph.write_bytes(b"x" * len(whole)),
+        lambda: graph.write_bytes(whole[: len(whole) // 2]),
+        lambda: graph.write_bytes(b""),
+        lambda: graph.unlink(),
+    ):
         damage()
         again = LocalEngine(folder)
         assert again.dense("passage", random_unit(1, 16).astype(np.float32), 10, ALL) == expected
