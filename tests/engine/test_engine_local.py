@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from engine_reference import ALL, Reference, assert_top, changes, random_unit, record
 
-from silmari.engine import local, local_rows, local_text, local_vectors
+from silmari.engine import local, local_rows, local_text
 from silmari.engine.base import Change, Record, Watermark
 from silmari.engine.local import LocalEngine
+from silmari.engine.local_graph import Graph
 from silmari.errors import BusyError, KnowledgeBaseError
 from silmari.model import Filter
 
@@ -318,14 +319,14 @@ def test_the_graph_finds_what_exact_search_finds(folder: Path, small: None, monk
     graphs = list(folder.glob("passage-*.hnsw"))
     assert len(graphs) == 1
     searched = 0
-    real = local_vectors.Graph.search
+    real = Graph.search
 
-    def counted(self: local_vectors.Graph, query: np.ndarray, count: int) -> np.ndarray:
+    def counted(self: Graph, query: np.ndarray, count: int) -> np.ndarray:
         nonlocal searched
         searched += 1
         return real(self, query, count)
 
-    monkeypatch.setattr(local_vectors.Graph, "search", counted)
+    monkeypatch.setattr(Graph, "search", counted)
     reader = LocalEngine(folder, writable=False)
     agreed = 0
     for seed in range(100):
