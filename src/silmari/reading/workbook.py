@@ -125,7 +125,10 @@ def _open_xml(container: _Container) -> Iterator[SheetFacts]:
         if part is None:
             yield SheetFacts()
         else:
-            yield scan_xlsx(partial(container.pieces, part), container.limits.max_cells)
+            try:
+                yield scan_xlsx(partial(container.pieces, part))
+            except DamagedFileError as error:
+                raise UnreadableError(DAMAGED) from error
 
 
 def _binary(container: _Container) -> Iterator[SheetFacts]:
