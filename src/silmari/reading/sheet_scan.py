@@ -279,7 +279,7 @@ _ODS_COUNT = re.compile(rb"""table:number-(rows|columns)-(repeated|spanned)=["']
 def scan_ods(pieces: Iterable[bytes]) -> list[SheetFacts]:
     """Scan content.xml of an ods file: one entry a table, in order, with its merged ranges."""
     sheets: list[SheetFacts] = []
-    row = column = 0
+    row = column = counted = 0
     height = 1
     for text in _whole_elements(pieces):
         for match in _ODS_TAG.finditer(text):
@@ -292,14 +292,16 @@ def scan_ods(pieces: Iterable[bytes]) -> list[SheetFacts]:
                 sheets.append(SheetFacts())
                 row = 0
             elif tag == b"table-row":
-                column, height = 0, max(1, counts.get((b"rows", b"repeated"), 1))
+                column, counted, height = 0, 0, max(1, counts.get((b"rows", b"repeated"), 1))
                 row += height if attributes.endswith(b"/") else 0
             elif sheets:
                 width = max(1, counts.get((b"columns", b"repeated"), 1))
                 if not attributes.endswith(b"/") or b"value" in attributes:
                     sheets[-1].see(row, column, column + width - 1)
                     sheets[-1].see(row + height - 1, column)
-                    sheets[-1].values += height * width
+                    # Empty cells on the left of content are laid out too, however they are repeated.
+                    sheets[-1].values += height * (column + width - counted)
+                    counted = column + width
                 down = counts.get((b"rows", b"spanned"), 1)
                 across = counts.get((b"columns", b"spanned"), 1)
                 if (down > 1 or across > 1) and tag == b"table-cell":
