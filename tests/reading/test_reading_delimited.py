@@ -34,7 +34,7 @@ def test_the_delimiter_is_found(delimiter: str) -> None:
 
 def test_quoted_newlines_commas_and_quotes() -> None:
     found = table('a,b\r\n"x\r\ny","say ""hi"", ok"\r\n1,2\r\n')
-    assert found.rows[0].cells == ("x\r\ny", 'say "hi", ok')
+    assert found.rows[0].cells == ("x\ny", 'say "hi", ok')
     assert [row.number for row in found.rows] == [2, 3]
 
 
