@@ -127,14 +127,14 @@ class Intake:
             there = [path for path in paths if path.exists()]
             self._read(there, report, on_progress)
             if len(there) < len(paths):
-                report.notes.append(f"{len(paths) - len(there):,} files are gone; what was read of them stays as it was.")
+                report.notes.append(
+                    f"{len(paths) - len(there):,} files are gone; what was read of them stays as it was."
+                )
         if not changed:
             catalog.new_epoch()
         return self._finish(report, "all", on_progress)
 
-    def _discover(
-        self, paths: Iterable[str | Path], exclude: Sequence[str]
-    ) -> tuple[list[Path], list[FileResult]]:
+    def _discover(self, paths: Iterable[str | Path], exclude: Sequence[str]) -> tuple[list[Path], list[FileResult]]:
         from silmari.reading.discover import discover
 
         found: list[Path] = []
