@@ -71,14 +71,13 @@ class Intake:
         self, records: Iterable[Mapping[str, Any]], until: Until, on_progress: OnProgress | None
     ) -> AddReport:
         """See `KnowledgeBase.add_records`."""
-        from silmari.reading.records import parse_record
+        from silmari.reading.records import record_document
 
         report = AddReport()
         documents: list[Document] = []
         for number, record in enumerate(records, 1):
             try:
-                parsed = parse_record(record)
-                documents.append(parsed.document(f"record:{parsed.id}"))
+                documents.append(record_document(record))
             except UsageError as error:
                 name = record.get("id") if isinstance(record, Mapping) else None
                 report.files.append(FileResult(f"record:{name or number}", "failed", str(error)))

@@ -77,7 +77,7 @@ def _blocks(text: str) -> Iterator[Span]:
     last = 0
     for line in _LINE.finditer(text):
         start, end = _trimmed(text, line.start(), line.end())
-        if start == end:
+        if start >= end:
             continue
         # One line break (or CR LF) keeps lines together, whatever blanks stand around it.
         if paragraph and text[last:start].replace("\r\n", "\n").count("\n") > 1:
