@@ -49,7 +49,8 @@ STOP_WORDS = frozenset(
     "on off over under again once here there all any both each few more most other some such no not only own same "
     "too very can could will would shall should may might must do does did doing done am is are was were be been "
     "being have has had having also just s t ve ll re d m "
-    "isnt arent wasnt werent dont doesnt didnt cant cannot couldnt wont wouldnt shouldnt hasnt havent hadnt".split()
+    "cannot isn't aren't wasn't weren't don't doesn't didn't can't couldn't won't wouldn't shouldn't hasn't haven't "
+    "hadn't".replace("'", "").split()
 )
 QUESTION_WORDS = frozenset(
     "what which who whom whose when where why how does did tell show give find list name please explain describe "

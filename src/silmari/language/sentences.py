@@ -208,6 +208,6 @@ def _abbreviated(text: str, begin: int, at: int, following: str) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
-    """Cut the blanks at both ends of a line."""
-    line = text[start:end]
-    return start + len(line) - len(line.lstrip()), start + len(line.rstrip())
+    """Cut the blanks at both ends of a line; a blank line gives ``start == end``."""
+    line = text[start:end].rstrip()
+    return start + len(line) - len(line.lstrip()), start + len(line)
