@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -204,12 +205,20 @@ def from_name(provider: str, model: str, settings: Settings, prefixes: tuple[str
 
         def make() -> Embeddings:
             from langchain_openai import OpenAIEmbeddings
+            from openai import DefaultHttpxClient
 
             # Retries and lengths are ours; without the length check texts go as text, not as OpenAI's token
             # numbers, which other services do not know.
+            http = DefaultHttpxClient(timeout=settings.timeout)
             made: Embeddings = OpenAIEmbeddings(
-                max_retries=0, timeout=settings.timeout, check_embedding_ctx_length=False, chunk_size=2048, **arguments
+                max_retries=0,
+                timeout=settings.timeout,
+                check_embedding_ctx_length=False,
+                chunk_size=2048,
+                http_client=http,
+                **arguments,
             )
+            weakref.finalize(made, http.close)  # else its connections stay open until they are collected
             return made
     else:
         if importlib.util.find_spec("langchain") is None:
