@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from model_fixtures import on_loop, service
 
 __all__ = ["on_loop", "service"]

@@ -38,7 +38,8 @@ _NUMBERS = re.compile(r"\d+(?:[.,:/-]\d+)*")
 @dataclass(slots=True, eq=False)
 class Candidate:
     """A unit with all that speaks for it; `own` is the weight of the question's words that it has,
-    `tells` the same without what every candidate has."""
+    `tells` the same without what every candidate has.
+    """
 
     unit: Unit
     place: int
