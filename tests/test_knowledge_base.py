@@ -25,7 +25,9 @@ def folder_of(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "휴가.txt").write_text(LEAVE, "utf-8")
     (folder / "bridge.md").write_text(f"# The bridge\n\n{BRIDGE}\n", "utf-8")
-    (folder / "parks.csv").write_bytes("이름,주소,면적\n구랑공원,부산 강서구,1200\n달맞이공원,부산 해운대구,800\n".encode("cp949"))
+    (folder / "parks.csv").write_bytes(
+        "이름,주소,면적\n구랑공원,부산 강서구,1200\n달맞이공원,부산 해운대구,800\n".encode("cp949")
+    )
     return folder
 
 
@@ -207,7 +209,9 @@ def test_near_identical_passages_do_not_fill_k(base: KnowledgeBase) -> None:
 
 
 def test_records_report_what_is_wrong_and_go_on(base: KnowledgeBase) -> None:
-    report = base.add_records([{"id": "a", "text": "alpha"}, {"text": "no id"}, {"id": "b", "text": "beta", "date": "x"}])
+    report = base.add_records(
+        [{"id": "a", "text": "alpha"}, {"text": "no id"}, {"id": "b", "text": "beta", "date": "x"}]
+    )
     assert [file.status for file in report.files].count("failed") == 2
     assert [document.uri for document in base.documents()] == ["record:a"]
     assert base.add_records([{"id": "a", "text": "alpha"}]).files[0].status == "unchanged"
@@ -276,7 +280,7 @@ def test_searches_in_other_threads_go_on_while_adding(base: KnowledgeBase) -> No
         try:
             while not stop.is_set():
                 assert base.search("otters", way="sparse")[0].source.uri == "record:seed"
-        except BaseException as error:  # noqa: BLE001 - told to the main thread
+        except BaseException as error:
             failures.append(error)
 
     reader = threading.Thread(target=look)

@@ -71,14 +71,13 @@ class Intake:
         self, records: Iterable[Mapping[str, Any]], until: Until, on_progress: OnProgress | None
     ) -> AddReport:
         """See `KnowledgeBase.add_records`."""
-        from silmari.reading.records import parse_record
+        from silmari.reading.records import record_document
 
         report = AddReport()
         documents: list[Document] = []
         for number, record in enumerate(records, 1):
             try:
-                parsed = parse_record(record)
-                documents.append(parsed.document(f"record:{parsed.id}"))
+                documents.append(record_document(record))
             except UsageError as error:
                 name = record.get("id") if isinstance(record, Mapping) else None
                 report.files.append(FileResult(f"record:{name or number}", "failed", str(error)))
@@ -128,14 +127,14 @@ class Intake:
             there = [path for path in paths if path.exists()]
             self._read(there, report, on_progress)
             if len(there) < len(paths):
-                report.notes.append(f"{len(paths) - len(there):,} files are gone; what was read of them stays as it was.")
+                report.notes.append(
+                    f"{len(paths) - len(there):,} files are gone; what was read of them stays as it was."
+                )
         if not changed:
             catalog.new_epoch()
         return self._finish(report, "all", on_progress)
 
-    def _discover(
-        self, paths: Iterable[str | Path], exclude: Sequence[str]
-    ) -> tuple[list[Path], list[FileResult]]:
+    def _discover(self, paths: Iterable[str | Path], exclude: Sequence[str]) -> tuple[list[Path], list[FileResult]]:
         from silmari.reading.discover import discover
 
         found: list[Path] = []

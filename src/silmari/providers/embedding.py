@@ -1,41 +1,29 @@
 """Text → vectors: one small class that the other rooms use, whatever model stands behind it.
 
-Input is always cleaned and cut here, so that no reader, record or question can make an embedder fail; what comes
-back is checked and brought to unit length, so that cosine is a dot product everywhere.
+Input is always cleaned and cut here (`silmari.language.normalise.clean`: NFKC, 8,000 characters), so that no reader,
+record or question can make an embedder fail, and composed and decomposed Hangul have one vector; what comes back is
+checked and brought to unit length, so that cosine is a dot product everywhere.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from silmari.errors import ProviderError, UsageError
-from silmari.settings import Settings
+from silmari.language.normalise import clean
 
-MAX_CHARS = 8_000
-_UNFIT = re.compile("[\0\ud800-\udfff]")
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+    from silmari.settings import Settings
+
 _EMPTY = "."  # services refuse empty input, and an ingest should not stop for one blank passage
 _QUERIES_KEPT = 1_024
-
-
-def clean(text: str) -> str:
-    """What an embedder really gets: NFKC, NUL and lone surrogates as blanks, at most 8,000 characters, stripped.
-
-    Caches are keyed by this text: composed and decomposed Hangul have the same vector.
-    """
-    return unicodedata.normalize("NFKC", _UNFIT.sub(" ", text)).strip()[:MAX_CHARS].rstrip()
-
-
-def passage_input(context: str, text: str) -> str:
-    """The cleaned text that stands for a passage: its context (title, headings), if any, above its text."""
-    return clean(f"{context}\n{text}" if context else text)
 
 
 class Model(Protocol):
@@ -72,12 +60,15 @@ class Embedder:
         Raises:
             ProviderError: The model failed, or gave a vector that cannot be used; the text is named.
         """
-        places: dict[str, int] = {}
-        rows = [places.setdefault(clean(text), len(places)) for text in texts]
-        if not rows:
-            return np.zeros((0, self.dimension or 0), np.float32)
-        vectors: NDArray[np.float32] = self._encoded(list(places), query=False)[rows]
-        return vectors
+        return self._distinct(texts, query=False)
+
+    def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of many questions at once, shape (n, dimension); none of them is kept.
+
+        Raises:
+            ProviderError: As in `passages`.
+        """
+        return self._distinct(texts, query=True)
 
     def query(self, text: str) -> NDArray[np.float32]:
         """The vector of a question, shape (dimension,), read-only; recent ones are kept.
@@ -85,7 +76,15 @@ class Embedder:
         Raises:
             ProviderError: As in `passages`.
         """
-        return self._kept(clean(text))
+        return self._kept(clean(text).strip())
+
+    def _distinct(self, texts: Sequence[str], *, query: bool) -> NDArray[np.float32]:
+        places: dict[str, int] = {}
+        rows = [places.setdefault(clean(text).strip(), len(places)) for text in texts]
+        if not rows:
+            return np.zeros((0, self.dimension or 0), np.float32)
+        vectors: NDArray[np.float32] = self._encoded(list(places), query=query)[rows]
+        return vectors
 
     def _question(self, text: str) -> NDArray[np.float32]:
         vector: NDArray[np.float32] = self._encoded([text], query=True)[0]
@@ -139,7 +138,7 @@ def open_embedder(
     """
     if name is None:
         name = settings.embedder
-    if isinstance(name, Embeddings):
+    if not isinstance(name, str):
         from silmari.providers.services import from_object
 
         return from_object(name, settings, prefixes)

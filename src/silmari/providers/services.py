@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import tenacity
@@ -21,6 +22,7 @@ from silmari.providers.prefixes import fingerprint, known_prefixes
 from silmari.settings import Settings
 
 Rows = list[list[float]]
+T = TypeVar("T")
 
 _BATCH = 64
 _BATCH_CHARS = 150_000  # OpenAI takes 300,000 tokens a request, and Korean has up to two tokens a character
@@ -72,10 +74,11 @@ class ServiceModel:
         embeddings = self._embeddings()
         prefix = self._prefixes[0 if query else 1]
         prefixed = [prefix + text for text in texts]
-        if query:
-            rows = [self._one(lambda text: [embeddings.embed_query(text)], text) for text in prefixed]
+        if query:  # one by one: services may embed a question in another way than a passage
+            rows = self._at_once(lambda text: self._one(lambda text: [embeddings.embed_query(text)], text), prefixed)
         else:
-            rows = self._at_once(embeddings.embed_documents, list(self._batches(prefixed)))
+            batches = list(self._batches(prefixed))
+            rows = self._at_once(lambda batch: self._several(embeddings.embed_documents, batch), batches)
         try:
             return np.asarray([row for answer in rows for row in answer], np.float32)
         except (TypeError, ValueError) as error:
@@ -102,12 +105,12 @@ class ServiceModel:
         if batch:
             yield batch
 
-    def _at_once(self, embed: Callable[[list[str]], Rows], batches: list[list[str]]) -> list[Rows]:
-        if self._calls == 1 or len(batches) == 1:
-            return [self._several(embed, batch) for batch in batches]
-        pool = ThreadPoolExecutor(min(self._calls, len(batches)), thread_name_prefix="silmari-embed")
+    def _at_once(self, call: Callable[[T], Rows], inputs: list[T]) -> list[Rows]:
+        if self._calls == 1 or len(inputs) == 1:
+            return [call(each) for each in inputs]
+        pool = ThreadPoolExecutor(min(self._calls, len(inputs)), thread_name_prefix="silmari-embed")
         try:
-            return list(pool.map(lambda batch: self._several(embed, batch), batches))
+            return list(pool.map(call, inputs))
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -202,12 +205,20 @@ def from_name(provider: str, model: str, settings: Settings, prefixes: tuple[str
 
         def make() -> Embeddings:
             from langchain_openai import OpenAIEmbeddings
+            from openai import DefaultHttpxClient
 
             # Retries and lengths are ours; without the length check texts go as text, not as OpenAI's token
             # numbers, which other services do not know.
+            http = DefaultHttpxClient(timeout=settings.timeout)
             made: Embeddings = OpenAIEmbeddings(
-                max_retries=0, timeout=settings.timeout, check_embedding_ctx_length=False, chunk_size=2048, **arguments
+                max_retries=0,
+                timeout=settings.timeout,
+                check_embedding_ctx_length=False,
+                chunk_size=2048,
+                http_client=http,
+                **arguments,
             )
+            weakref.finalize(made, http.close)  # else its connections stay open until they are collected
             return made
     else:
         if importlib.util.find_spec("langchain") is None:

@@ -15,7 +15,7 @@ from silmari.errors import UnreadableError
 from silmari.reading import zipped
 from silmari.reading.dates import parse_date
 from silmari.reading.limits import Limits
-from silmari.reading.ole import CompoundFile, DamagedFileError
+from silmari.reading.ole import CompoundFile, DamagedFileError, summary
 from silmari.reading.sheet_scan import SheetFacts, binary_records, scan_ods, scan_xls, scan_xlsb, scan_xlsx
 
 PROTECTED = "is protected by a password; save a copy without it"
@@ -120,12 +120,33 @@ def _open_xml(container: _Container) -> Iterator[SheetFacts]:
     if workbook is None or root is None:
         raise UnreadableError(DAMAGED)
     targets = _targets(container, workbook)
+    longest = _longest_shared(container)
     for sheet in (element for element in root.iter() if _local(element) == "sheet"):
         part = _find(container, targets.get(_attribute(sheet, "id"), ""))
         if part is None:
             yield SheetFacts()
         else:
-            yield scan_xlsx(partial(container.pieces, part), container.limits.max_cells)
+            try:
+                facts = scan_xlsx(partial(container.pieces, part))
+            except DamagedFileError as error:
+                raise UnreadableError(DAMAGED) from error
+            # A row is handed over as a whole, and each of its cells may name the longest text.
+            if longest * (facts.right - facts.left + 1) > container.limits.max_inflated_bytes:
+                raise UnreadableError(f"repeats a text of {longest:,} bytes in too many cells to be a real workbook")
+            yield facts
+
+
+def _longest_shared(container: _Container) -> int:
+    """Bytes of the longest of the texts that cells share."""
+    part = _find(container, "xl/sharedStrings.xml")
+    longest = current = 0
+    for piece in container.pieces(part) if part else ():
+        first, *others = piece.split(b"si>")
+        current += len(first)
+        if others:
+            longest = max(longest, current, *map(len, others[:-1]), 0)
+            current = len(others[-1])
+    return max(longest, current)
 
 
 def _binary(container: _Container) -> Iterator[SheetFacts]:
@@ -173,7 +194,8 @@ def _old(data: bytes, limits: Limits) -> Workbook:
     if book.encrypted:
         raise UnreadableError(PROTECTED)
     _refuse_spread(book.sheets, limits)
-    return Workbook(book.sheets)
+    about = summary(container)
+    return Workbook(book.sheets, about.title, about.date)
 
 
 def _properties(container: _Container) -> tuple[str, str | None]:
