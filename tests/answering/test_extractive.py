@@ -172,7 +172,8 @@ def test_control_characters_are_not_quoted() -> None:
 
 
 WORDS = st.sampled_from(
-    ["수달", "수달은", "강", "물고기를", "먹는다.", "산다.", "The", "otter", "eats", "fish.", "It", "그는", "2024년", "MX-300",
+    ["수달", "수달은", "강", "물고기를", "먹는다.", "산다.", "The", "otter", "eats", "fish.", "It",
+     "그는", "2024년", "MX-300",
      "\n", "\n\n", " | ", "이름: ", "값: 3", "[7]", "?", "“", "”", "\u202e", "\x1b", "e\u0301", "…", "1.", "가."]
 )  # fmt: skip
 TEXTS = st.lists(WORDS, max_size=60).map(" ".join)

@@ -57,7 +57,8 @@ def test_plain_text_is_not_held_back() -> None:
 
 LINKS = st.lists(
     st.sampled_from(
-        ["[", "](", ")", "!", "![", "<", ">", "http", "s://", "evil.example", "www.", "a", " ", "\n", "[1]", "[2] ", ":",
+        ["[", "](", ")", "!", "![", "<", ">", "http", "s://", "evil.example", "www.", "a", " ",
+         "\n", "[1]", "[2] ", ":",
          "https://good.example/c", "가", "(", "mailto:", "x@y.z", "]: ", "/a"]
     ),
     max_size=25,

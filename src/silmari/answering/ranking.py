@@ -37,8 +37,14 @@ _NUMBERS = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 @dataclass(slots=True, eq=False)
 class Candidate:
-    """A unit with all that speaks for it; `own` is the weight of the question's words that it has,
-    `tells` the same without what every candidate has.
+    """A unit with all that speaks for it.
+
+    Attributes:
+        order: Which hit, from 0.
+        words: Its tokens; of a row those of its values.
+        covers: The question's tokens that it has.
+        own: Their weight.
+        tells: Their weight again, less for what every candidate has.
     """
 
     unit: Unit
