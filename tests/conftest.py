@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,13 +21,13 @@ SHARED = Path(os.environ.get("SILMARI_SHARED", Path(__file__).parents[2] / "shar
 
 
 class WordEmbeddings(Embeddings):
-    """A real if simple embedder: the sum of fixed random vectors of a text's character trigrams.
+    """A real if simple embedder: hashed counts of a text's character pairs.
 
     Attributes:
         texts: Every text that was embedded as a passage, in order.
     """
 
-    model = "trigrams-64"
+    model = "pairs-512"
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -40,10 +40,11 @@ class WordEmbeddings(Embeddings):
         return self._vector(text)
 
     def _vector(self, text: str) -> list[float]:
-        total = np.full(64, 1e-3)
-        for start in range(len(text)):
-            seed = int.from_bytes(hashlib.blake2b(text[start : start + 3].encode(), digest_size=8).digest(), "little")
-            total += np.random.default_rng(seed).standard_normal(64)
+        counts = np.zeros(512)
+        for word in text.split():
+            for pair in {word[at : at + 2] for at in range(len(word))}:
+                counts[zlib.crc32(pair.encode()) % 512] += 1
+        total = np.sqrt(counts) + 1e-6
         return list(total / np.linalg.norm(total))
 
 

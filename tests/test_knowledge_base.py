@@ -25,7 +25,9 @@ def folder_of(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "휴가.txt").write_text(LEAVE, "utf-8")
     (folder / "bridge.md").write_text(f"# The bridge\n\n{BRIDGE}\n", "utf-8")
-    (folder / "parks.csv").write_bytes("이름,주소,면적\n구랑공원,부산 강서구,1200\n달맞이공원,부산 해운대구,800\n".encode("cp949"))
+    (folder / "parks.csv").write_bytes(
+        "이름,주소,면적\n구랑공원,부산 강서구,1200\n달맞이공원,부산 해운대구,800\n".encode("cp949")
+    )
     return folder
 
 
@@ -86,6 +88,7 @@ def test_a_text_is_embedded_once_over_paths_and_bases(tmp_path: Path, embedder: 
     folder = folder_of(tmp_path)
     with KnowledgeBase.open(tmp_path / "one", embedder=embedder) as one:
         one.add(folder)
+        one.search("연차휴가", k=10)  # measures the embedder, once for all bases
         count = len(embedder.texts)
         (folder / "copy").mkdir()
         (folder / "copy" / "other name.txt").write_text(LEAVE, "utf-8")
@@ -95,7 +98,7 @@ def test_a_text_is_embedded_once_over_paths_and_bases(tmp_path: Path, embedder: 
     with KnowledgeBase.open(tmp_path / "two", embedder=embedder) as two:
         two.add(folder)
         assert two.status().pending == {"vectors": 0}
-    assert len(embedder.texts) == count
+    assert len(embedder.texts) == count == len(set(embedder.texts))
 
 
 def test_sync_follows_a_folder_and_touches_nothing_else(base: KnowledgeBase, tmp_path: Path) -> None:
@@ -207,7 +210,9 @@ def test_near_identical_passages_do_not_fill_k(base: KnowledgeBase) -> None:
 
 
 def test_records_report_what_is_wrong_and_go_on(base: KnowledgeBase) -> None:
-    report = base.add_records([{"id": "a", "text": "alpha"}, {"text": "no id"}, {"id": "b", "text": "beta", "date": "x"}])
+    report = base.add_records(
+        [{"id": "a", "text": "alpha"}, {"text": "no id"}, {"id": "b", "text": "beta", "date": "x"}]
+    )
     assert [file.status for file in report.files].count("failed") == 2
     assert [document.uri for document in base.documents()] == ["record:a"]
     assert base.add_records([{"id": "a", "text": "alpha"}]).files[0].status == "unchanged"
@@ -225,7 +230,7 @@ def test_another_embedder_is_refused_with_the_remedy(tmp_path: Path, embedder: A
         base.reindex()
         assert base.status().pending == {"vectors": 0}
         assert base.search("alpha", way="dense")
-    assert other.texts == ["alpha"]
+    assert other.texts.count("alpha") == 1
     KnowledgeBase.open(tmp_path / "kb", embedder=other).close()
 
 
@@ -276,7 +281,7 @@ def test_searches_in_other_threads_go_on_while_adding(base: KnowledgeBase) -> No
         try:
             while not stop.is_set():
                 assert base.search("otters", way="sparse")[0].source.uri == "record:seed"
-        except BaseException as error:  # noqa: BLE001 - told to the main thread
+        except BaseException as error:
             failures.append(error)
 
     reader = threading.Thread(target=look)

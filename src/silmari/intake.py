@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from silmari.errors import UsageError
-from silmari.ingest import AddReport, FileResult, OnProgress, Pipeline, Progress
+from silmari.ingest import AddReport, FileResult, OnProgress, Pipeline, Progress, analysed_text
 
 if TYPE_CHECKING:
     from silmari.model import Document
@@ -71,14 +71,13 @@ class Intake:
         self, records: Iterable[Mapping[str, Any]], until: Until, on_progress: OnProgress | None
     ) -> AddReport:
         """See `KnowledgeBase.add_records`."""
-        from silmari.reading.records import parse_record
+        from silmari.reading.records import record_document
 
         report = AddReport()
         documents: list[Document] = []
         for number, record in enumerate(records, 1):
             try:
-                parsed = parse_record(record)
-                documents.append(parsed.document(f"record:{parsed.id}"))
+                documents.append(record_document(record))
             except UsageError as error:
                 name = record.get("id") if isinstance(record, Mapping) else None
                 report.files.append(FileResult(f"record:{name or number}", "failed", str(error)))
@@ -102,8 +101,6 @@ class Intake:
 
     def reindex(self, wanted: Mapping[str, str | None], on_progress: OnProgress | None) -> AddReport:
         """See `KnowledgeBase.reindex`; `wanted` are the fingerprints to build for."""
-        from silmari.catalog.words import embedding_input
-
         catalog, analyser = self.pipeline.catalog, self.pipeline.analyser
         built = catalog.fingerprints()
         changed = {name: value for name, value in wanted.items() if value is not None and built.get(name) != value}
@@ -116,7 +113,7 @@ class Intake:
 
             catalog.retokenise(
                 changed["analyser"],
-                lambda passage: " ".join(analyser.tokens(embedding_input(passage))),
+                lambda passage: " ".join(analyser.tokens(analysed_text(passage))),
                 lambda name: " ".join(analyser.tokens(name)),
                 told,
             )
@@ -128,14 +125,14 @@ class Intake:
             there = [path for path in paths if path.exists()]
             self._read(there, report, on_progress)
             if len(there) < len(paths):
-                report.notes.append(f"{len(paths) - len(there):,} files are gone; what was read of them stays as it was.")
+                report.notes.append(
+                    f"{len(paths) - len(there):,} files are gone; what was read of them stays as it was."
+                )
         if not changed:
             catalog.new_epoch()
         return self._finish(report, "all", on_progress)
 
-    def _discover(
-        self, paths: Iterable[str | Path], exclude: Sequence[str]
-    ) -> tuple[list[Path], list[FileResult]]:
+    def _discover(self, paths: Iterable[str | Path], exclude: Sequence[str]) -> tuple[list[Path], list[FileResult]]:
         from silmari.reading.discover import discover
 
         found: list[Path] = []

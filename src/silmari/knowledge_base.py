@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -26,10 +25,9 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from silmari.answering.answer import Answer
+    from silmari.answering.answering import Answering
     from silmari.catalog.words import StoredDocument
     from silmari.overview import Status
-    from silmari.providers.chat import ChatModel
-    from silmari.providers.gate import Gate
 
 Filters = Filter | Mapping[str, Any]
 # Passages drawn at random to know how similar an average one is to a question.
@@ -123,8 +121,8 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """End background work and release files."""
-        if (chat := self.__dict__.get("_chat")) is not None and chat.close is not None:
-            self._background.run(chat.close())
+        if (answering := self.__dict__.get("_answering")) is not None:
+            self._background.run(answering.close())
         self._background.close()
         self._mirror.close()
         self.catalog.close()
@@ -440,76 +438,37 @@ class KnowledgeBase:
         return searcher.search(question, chosen, count, where, trace), question, searcher
 
     async def _ask(self, question: str, way: Way | None, k: int | None, filters: Filters | None) -> Answer:
-        last: Any = None
-        async for last in self._pieces(question, way, k, filters):
-            pass
-        return last  # type: ignore[no-any-return]
+        from silmari.answering.generative import written
+
+        return await written(self._pieces(question, way, k, filters))
 
     async def _pieces(
         self, question: str, way: Way | None, k: int | None, filters: Filters | None
     ) -> AsyncIterator[str | Answer]:
-        from silmari.answering.answer import Answer
-        from silmari.answering.extractive import extract
-        from silmari.answering.generative import write
-
         trace = Trace()
         hits, asked, searcher = await asyncio.to_thread(self._search, question, way, k, filters, trace)
-
-        def quoted() -> Answer:
-            return extract(
-                question,
-                hits,
-                weigh=lambda _: searcher.weights(asked),
-                tokens=self._analyser.tokens,
-                min_relevance=self.settings.min_relevance,
-            )
-
-        pieces: AsyncIterator[str | Answer]
-        if self._chat is None:
-            pieces = _at_once(await asyncio.to_thread(quoted))
-        else:
-            pieces = write(
-                question,
-                hits,
-                self._chat,
-                self._gate,
-                fallback=quoted,
-                tokens=self._analyser.tokens,
-                min_relevance=self.settings.min_relevance,
-            )
-        calls = self._gate.usage.calls
-        with trace.stage("answer"):
-            async for piece in pieces:
-                if not isinstance(piece, Answer):
-                    yield piece
-                    continue
-                answer = piece
-        trace.calls = self._gate.usage.calls - calls
-        if "degraded" in answer.trace:
-            trace.note(f"The model's answer could not be used, so sentences are quoted: {answer.trace['degraded']}")
-        yield replace(answer, trace={**trace.as_json(), "answer": answer.trace})
+        weights = await asyncio.to_thread(searcher.weights, asked)
+        async for piece in self._answering.pieces(question, hits, weights, trace):
+            yield piece
 
     @cached_property
-    def _chat(self) -> ChatModel | None:
+    def _answering(self) -> Answering:
+        from silmari.answering.answering import Answering
         from silmari.providers.chat import open_chat
-
-        return None if self._llm is None else open_chat(self._llm, self.settings)
-
-    @cached_property
-    def _gate(self) -> Gate:
         from silmari.providers.gate import Gate
 
-        return Gate(
-            concurrency=self.settings.concurrency,
-            timeout=self.settings.timeout,
-            total_timeout=self.settings.total_timeout,
-            replies=self.catalog,
+        chosen = self.settings
+        return Answering(
+            model=None if self._llm is None else open_chat(self._llm, chosen),
+            gate=Gate(
+                concurrency=chosen.concurrency,
+                timeout=chosen.timeout,
+                total_timeout=chosen.total_timeout,
+                replies=self.catalog,
+            ),
+            tokens=self._analyser.tokens,
+            min_relevance=chosen.min_relevance,
         )
-
-
-async def _at_once(answer: Answer) -> AsyncIterator[str | Answer]:
-    yield answer.text
-    yield answer
 
 
 def _several(value: str | Path | Iterable[str | Path]) -> list[str | Path]:

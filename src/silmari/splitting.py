@@ -19,6 +19,7 @@ SPLITTER = "v1"
 # A text this much longer than the limit stays whole, and so does a last passage.
 _SLACK = 1.25
 _OVERLAP = 0.15
+_SHORT_LINE = 0.12
 _SHORT_CELL = 200
 _WIDE = 30
 _WIDE_NUMBERS = 10
@@ -30,6 +31,7 @@ _CJK = re.compile(
 )
 _TOKEN = re.compile(r"\S+")
 _CLAUSE = re.compile(r"[,;:，、；：·]\s*|\n|(?<=[고며서만])\s")
+_STOPPED = re.compile(r"[.!?…。！？|\t][\"'”’»」』)\]]*$")
 _NUMBER = re.compile(r"[-+(]?[\d,.\s]*\d[\d,.\s]*[)%]?")
 
 
@@ -86,13 +88,15 @@ class _Measure:
 class _Unit:
     """A sentence, or a piece of one that is too long.
 
-    `border` tells what follows it: 0 the middle of a sentence, 1 a sentence, 2 a line, 3 a paragraph.
+    `border` tells what follows it: 0 the rest of the sentence, 1 a sentence, 2 a line, 3 a paragraph. `leads` tells
+    that it is a short line without a full stop, such as a heading, which belongs to what follows.
     """
 
     start: int
     end: int
     weight: float
     border: int
+    leads: bool = False
 
 
 def _split_prose(section: Prose, title: str, measure: _Measure) -> Iterator[Passage]:
@@ -119,7 +123,8 @@ def _units(text: str, measure: _Measure) -> list[_Unit]:
         border = _border(text, end, following)
         weight = measure(text[start:end])
         if weight <= 1:
-            units.append(_Unit(start, end, weight, border))
+            leads = border > 1 and weight < _SHORT_LINE and not _STOPPED.search(text, start, end)
+            units.append(_Unit(start, end, weight, border, leads))
             continue
         pieces = list(_pieces(text, start, end, weight, measure))
         units.extend(_Unit(a, b, measure(text[a:b]), 0) for a, b in pieces[:-1])
@@ -218,7 +223,7 @@ def _stop(units: list[_Unit], first: int, carried: float, rest: float) -> int:
         filled += unit.weight
         if carried + filled > 1 and stop > first + 1:
             break
-        cost = abs(goal - filled) + (0.3, 0.2, 0.1, 0.0)[unit.border]
+        cost = abs(goal - filled) + (0.5, 0.35, 0.15, 0.0)[unit.border] + 0.2 * unit.leads
         if cost <= least:
             best, least = stop, cost
     return best

@@ -29,7 +29,7 @@ def start(what: str, folder: Path, last: int) -> subprocess.Popen[str]:
 
 
 def test_readers_follow_a_writer(tmp_path: Path) -> None:
-    last = 25
+    last = 12
     readers = [start("read", tmp_path / "engine", last) for _ in range(2)]
     writer = start("write", tmp_path / "engine", last)
     try:

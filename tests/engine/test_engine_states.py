@@ -141,7 +141,7 @@ def test_histories_with_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "EXACT_ROWS", 2)
     monkeypatch.setattr(local, "_GROW_ROWS", 2)
     monkeypatch.setattr(local, "_DEAD_ENTRIES", 4)
-    _run(OPENERS["local"], 6)
+    _run(OPENERS["local"], 4)
 
 
 @pytest.mark.slow

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from model_fixtures import on_loop, service
+
+__all__ = ["on_loop", "service"]
+
 
 @pytest.fixture
 def hidden(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:

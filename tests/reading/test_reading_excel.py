@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from silmari.errors import UnreadableError
 from silmari.model import Table
+from silmari.reading import ole
 from silmari.reading.cells import Budget
 from silmari.reading.content import Content
 from silmari.reading.excel import read, shown, shown_number
@@ -36,15 +37,16 @@ def xlsx(*rows: list[Any]) -> bytes:
     return saved(book)
 
 
-def changed(data: bytes, **parts: str | None) -> bytes:
+def changed(data: bytes, **parts: str) -> bytes:
     """The same workbook with other bytes in some parts (``sheet1`` and so on)."""
     result = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as target:
         for info in source.infolist():
             key = info.filename.rpartition("/")[2].partition(".")[0]
             text = parts.get(key, source.read(info).decode("latin-1"))
-            if text is not None:
-                target.writestr(info.filename, text.encode("latin-1"))
+            target.writestr(info.filename, text.encode("latin-1"))
+        if "sharedStrings" in parts:  # openpyxl may write texts into their cells
+            target.writestr("xl/sharedStrings.xml", parts["sharedStrings"])
     return result.getvalue()
 
 
@@ -60,7 +62,7 @@ def test_values_are_shown_as_a_person_sees_them() -> None:
             xlsx(
                 ["지점", "날짜", "시각", "시간", "수", "비율", "참"],
                 ["서울", dt.date(2024, 1, 31), dt.time(9, 5), dt.timedelta(hours=30), 1395, 0.1, True],
-                ["부산", dt.datetime(2024, 1, 31, 23, 59, 59), dt.time(0, 0, 1), dt.timedelta(minutes=1), 1e15, 1 / 3, False],
+                ["부산", dt.datetime(2024, 1, 31, 23, 59, 59), dt.time(0), dt.timedelta(minutes=1), 1e15, 1 / 3, False],
             ),
             "a.xlsx",
             LIMITS,
@@ -207,7 +209,8 @@ def old(*rows: list[Any], far: bool = False) -> bytes:
         sheet = book.add_sheet(name)
         for number, row in enumerate(rows):
             for column, value in enumerate(row):
-                style = xlwt.easyxf(num_format_str="yyyy-mm-dd") if isinstance(value, dt.date) else xlwt.Style.default_style
+                day = isinstance(value, dt.date)
+                style = xlwt.easyxf(num_format_str="yyyy-mm-dd") if day else xlwt.Style.default_style
                 sheet.write(number, column, value, style)
         if far:
             sheet.write(65535, 255, "x")
@@ -269,8 +272,10 @@ def test_far_cells_are_seen_however_they_are_written(quote: str) -> None:
     raw = xlsx(["a", "b"], [1, 2])
     for body in (
         "<row><c><v>1</v></c></row><row><c r='XFD1048576'><v>1</v></c></row>",
-        "<row r='1'><c r='A1'><v>1</v></c></row><row r='1048570'><c r='A1048570'/><c r='ZZZ1048570' t='s'><v>0</v></c></row>",
-        "<x:row r='1'><x:c r='A1'><x:v>1</x:v></x:c></x:row><x:row r='9'><x:c r='XFD1000000'><x:v>1</x:v></x:c></x:row>",
+        "<row r='1'><c r='A1'><v>1</v></c></row><row r='1048570'>"
+        "<c r='A1048570'/><c r='ZZZ1048570' t='s'><v>0</v></c></row>",
+        "<x:row r='1'><x:c r='A1'><x:v>1</x:v></x:c></x:row><x:row r='9'>"
+        "<x:c r='XFD1000000'><x:v>1</x:v></x:c></x:row>",
     ):
         sheet = (
             "<worksheet xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main' "
@@ -325,6 +330,23 @@ def test_a_zip_bomb_that_lies_about_its_size_is_refused_too() -> None:
         read(bomb(20, claim=1000), "a.xlsx", Limits(max_inflated_bytes=8 << 20))
 
 
+def test_a_long_text_that_every_cell_of_a_row_names_is_refused() -> None:
+    start = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><si><t>'
+    text = f"{start}{'x' * 500_000}</t></si></sst>"
+    cells = "".join(f'<c r="{letter}{other}1" t="s"><v>0</v></c>' for letter in ABC for other in ABC)
+    sheet = (
+        '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+        f'<row r="1">{cells}</row></sheetData></worksheet>'
+    )
+    raw = changed(xlsx(["a", "b"]), sheet1=sheet, sharedStrings=text)
+    with pytest.raises(UnreadableError, match="repeats a text"):
+        read(raw, "a.xlsx", Limits(max_inflated_bytes=100 << 20))
+    assert len(table(read(raw, "a.xlsx", LIMITS)).rows[0].cells) == 676
+
+
+ABC = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
 def test_too_many_cells_are_cut_and_said() -> None:
     content = read(xlsx(["a", "b"], *[[1, 2]] * 100), "a.xlsx", Limits(max_cells=100))
     assert len(table(content).rows) == 49
@@ -344,6 +366,41 @@ def test_an_encrypted_old_workbook_is_named() -> None:
     raw[at : at + 2] = b"\x2f\x00"
     with pytest.raises(UnreadableError, match="password"):
         read(bytes(raw), "a.xls", LIMITS)
+
+
+def test_claimed_dimensions_are_not_believed() -> None:
+    for bottom in (0xFFFFFFF0, 1):  # the second ends before it starts
+        raw = bytearray(old(["이름", "수"], ["a", 1]))
+        at = raw.find(b"\x00\x02\x0e\x00") + 4
+        struct.pack_into("<IIHH", raw, at, 9, bottom, 0, 250)
+        with pytest.raises(UnreadableError, match="damaged"):
+            read(bytes(raw), "a.xls", LIMITS)
+
+
+def test_an_unknown_encoding_of_a_part_is_damage() -> None:
+    book = '<?xml version="1.0" encoding="no-such"?><workbook/>'
+    with pytest.raises(UnreadableError, match="damaged"):
+        read(changed(xlsx(["a", "b"]), workbook=book), "a.xlsx", LIMITS)
+
+
+def properties(title: bytes, ticks: int) -> bytes:
+    """A property stream with a code page, a title and the time of the last change."""
+    text = struct.pack("<II", 30, len(title) + 1) + title + b"\0"
+    values = (struct.pack("<IHH", 2, 949, 0), text, struct.pack("<IQ", 64, ticks))
+    at, places = 8 + 8 * len(values), b""
+    for key, value in zip((1, 2, 13), values, strict=True):
+        places += struct.pack("<II", key, at)
+        at += len(value)
+    section = struct.pack("<II", at, len(values)) + places + b"".join(values)
+    return b"\xfe\xff\0\0" + bytes(20) + struct.pack("<I", 1) + bytes(16) + struct.pack("<I", 48) + section
+
+
+def test_the_old_format_has_properties_too() -> None:
+    class Container:
+        def stream(self, *_: str) -> bytes:
+            return properties("주유소 가격".encode("cp949"), 131_000_000_000_000_000)
+
+    assert ole.summary(Container()) == ole.Summary("주유소 가격", "2016-02-15")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("make", [lambda: xlsx(["이름", "수"], ["a", 1]), lambda: old(["이름", "수"], ["a", 1])])

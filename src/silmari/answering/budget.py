@@ -92,11 +92,12 @@ def fit(
     pieces: list[Piece] = []
     left_out: list[dict[str, Any]] = []
     rest = budget
+    needs = [estimate(hit.passage.content) for hit in hits]
     for place, hit in enumerate(hits):
-        content = hit.passage.content
-        needed = estimate(content)
-        # Twice the fair share: the best may be long, but never push out all others.
-        share = min(rest, max(2 * rest // (len(hits) - place), _HEAD_TOKENS + _LEAST_TOKENS)) - _HEAD_TOKENS
+        content, needed = hit.passage.content, needs[place]
+        # The best may be long, but half a fair share is kept for each of the others.
+        kept = sum(min(later + _HEAD_TOKENS, budget // (2 * len(hits))) for later in needs[place + 1 :])
+        share = max(rest - kept, min(rest, _HEAD_TOKENS + _LEAST_TOKENS)) - _HEAD_TOKENS
         if needed <= share:
             text, cut = content, False
         elif share < _LEAST_TOKENS and pieces:

@@ -64,7 +64,7 @@ def main() -> None:
         # The reader of our output went away, as in `silmari list | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback reaches a user
+    except Exception as error:
         if os.environ.get("SILMARI_DEBUG"):
             raise
         _end(

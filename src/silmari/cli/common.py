@@ -46,7 +46,8 @@ Exclude = Annotated[
     list[str] | None, typer.Option("--exclude", metavar="GLOB", help="Pass over names or paths that match.")
 ]
 UntilStage = Annotated[
-    str, typer.Option("--until", metavar="STAGE", help="read: return when BM25 answers; all: when vectors are there too.")
+    str,
+    typer.Option("--until", metavar="STAGE", help="read: return when BM25 answers; all: with vectors."),
 ]
 
 

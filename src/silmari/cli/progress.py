@@ -8,11 +8,13 @@ from typing import Self
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
-    Progress as Bars,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
+)
+from rich.progress import (
+    Progress as Bars,
 )
 
 from silmari.cli.common import console

@@ -271,8 +271,8 @@ class LocalEngine:
         name = f"{kind}-{next_generation(self._folder, now.state)}.hnsw"
         rows = covered + np.flatnonzero(current.alive[covered:])
         old = self._folder / current.graph.name if current.graph is not None else None
-        local_graph.extend(old, self._folder / name, current.matrix, rows, self._on_progress)
-        grown = replace(known, graph=name, covered=known.rows)
+        check = local_graph.extend(old, self._folder / name, current.matrix, rows, self._on_progress)
+        grown = replace(known, graph=name, check=check, covered=known.rows)
         self._show(replace(now.state, vectors={**now.state.vectors, kind: grown}), now.text)
 
 

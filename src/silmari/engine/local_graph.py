@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from silmari.engine.local_state import replace
 # Vectors a call of `add`: about 30 ms each, so that Ctrl-C and progress come through.
 _PORTION = 64
 _REPORT = 1_024
+_END = 65_536
 # Above this many wanted neighbours an exact scan is as fast.
 MOST = 256
 
@@ -26,12 +28,15 @@ class Graph:
     Args:
         path: A file that `extend` wrote.
         dim: Length of a vector.
+        check: What `extend` returned.
 
     Raises:
         OSError, RuntimeError: The file is missing or damaged.
     """
 
-    def __init__(self, path: Path, dim: int) -> None:
+    def __init__(self, path: Path, dim: int, check: str) -> None:
+        if _checksum(path) != check:
+            raise OSError(f"{path} is damaged")
         index = _index(dim, path, view=True)
         self.name = path.name
         self._index = index
@@ -46,8 +51,6 @@ class Graph:
 
 
 def _index(dim: int, path: Path | None, *, view: bool) -> Index:
-    if path is not None and not path.is_file():
-        raise FileNotFoundError(f"{path} is missing")  # usearch would begin an empty graph
     # With 96, .999 of the true ten nearest are found among 100,000. It is not kept in the file.
     return Index(
         ndim=dim,
@@ -61,13 +64,22 @@ def _index(dim: int, path: Path | None, *, view: bool) -> Index:
     )
 
 
+def _checksum(path: Path) -> str:
+    """Size and both ends of a file. usearch believes what a header says: a wrong one ends the process."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        sum = zlib.crc32(file.read(_END))
+        file.seek(max(size - _END, 0))
+        return f"{size}-{zlib.crc32(file.read(_END), sum):08x}"
+
+
 def extend(
     old: Path | None,
     new: Path,
     matrix: NDArray[np.float16],
     rows: NDArray[np.int64],
     on_progress: Callable[[int, int], None] | None,
-) -> None:
+) -> str:
     """Add rows of `matrix` to the graph `old` (None: an empty one) and save it as `new`, durably.
 
     About 2,000 rows a second at 384 dimensions.
@@ -78,6 +90,9 @@ def extend(
         matrix: Shape (rows, dim).
         rows: Which rows to add.
         on_progress: Told (rows added, rows to add) about twice a second.
+
+    Returns:
+        What tells a damaged file: give it to `Graph`.
     """
     index = _index(matrix.shape[1], old, view=False)
     for start in range(0, len(rows), _PORTION):
@@ -90,4 +105,6 @@ def extend(
     index.save(str(fresh))
     with fresh.open("r+b") as file:
         os.fsync(file.fileno())
+    check = _checksum(fresh)
     replace(fresh, new)
+    return check

@@ -37,6 +37,7 @@ class VectorState:
         rows: Published rows, dead ones included.
         dead: Published entries of the list of dead rows.
         graph: File name of the HNSW graph, or None.
+        check: The graph file's checksum.
         covered: The graph holds the living of the first `covered` rows.
     """
 
@@ -45,6 +46,7 @@ class VectorState:
     rows: int = 0
     dead: int = 0
     graph: str | None = None
+    check: str = ""
     covered: int = 0
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,12 +55,13 @@ class TextIndex:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._links: tempfile.TemporaryDirectory[str] | None = None
+        self._links: Path | None = None
         if not os.access(path, os.W_OK):
             # tantivy locks a file in the folder for a moment even to read; in a folder of links it may.
-            self._links = tempfile.TemporaryDirectory(prefix="silmari-")
-            self._link(Path(self._links.name))
-        self._index = tantivy.Index.open(self._links.name if self._links else str(path))
+            self._links = Path(tempfile.mkdtemp(prefix="silmari-"))
+            weakref.finalize(self, shutil.rmtree, self._links, ignore_errors=True)
+            self._link(self._links)
+        self._index = tantivy.Index.open(str(self._links or path))
         self._index.register_tokenizer(_ANALYSER, tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
         # The default policy starts a thread that watches the folder.
         self._index.config_reader("manual")
@@ -97,7 +100,7 @@ class TextIndex:
     def reload(self) -> None:
         """See what was committed since."""
         if self._links is not None:
-            self._link(Path(self._links.name))
+            self._link(self._links)
         self._index.reload()
         self._searcher = self._index.searcher()
 
@@ -216,5 +219,3 @@ class TextIndex:
         if self._writer is not None and not self._unfinished:
             self._writer.wait_merging_threads()
         self._writer = None
-        if self._links is not None:
-            self._links.cleanup()

@@ -112,7 +112,7 @@ class Vectors:
             self.graph = graph
         elif state.graph is not None:
             try:
-                self.graph = Graph(folder / state.graph, state.dim)
+                self.graph = Graph(folder / state.graph, state.dim, state.check)
             except (OSError, RuntimeError):
                 # Exact search finds the same, only slower, until the writer builds it anew.
                 self.graph = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -19,13 +20,17 @@ if TYPE_CHECKING:
 _NO_TEMPERATURE = ("o1", "o3", "o4", "gpt-5", "gpt-6")
 
 
+_MAX_IDENTITY = 200
+
+
 @dataclass(frozen=True, slots=True)
 class ChatModel:
     """A chat model, ready to be called through a `silmari.providers.gate.Gate`.
 
     Attributes:
         name: As it is shown, ``provider:model``.
-        identity: What its replies are cached under: the name and the service's address.
+        identity: What its replies are cached under: the name and the service's address; at most 200
+            characters.
         client: LangChain's model.
         priced: Whether the provider's own prices apply (not for a compatible service elsewhere).
         close: Releases its connections, on the loop on which it was called.
@@ -65,7 +70,7 @@ def _given(client: BaseChatModel) -> ChatModel:
     model = getattr(client, "model_name", None) or getattr(client, "model", None) or type(client).__name__
     address = getattr(client, "openai_api_base", None) or getattr(client, "base_url", None) or ""
     name = f"{client._llm_type}:{model}"
-    return ChatModel(name, f"{name}@{address}", client, priced=not address)
+    return ChatModel(name, _identity(name, str(address)), client, priced=not address)
 
 
 def _openai(model: str, settings: Settings) -> ChatModel:
@@ -98,7 +103,8 @@ def _openai(model: str, settings: Settings) -> ChatModel:
         http_async_client=http,
         **options,
     )
-    return ChatModel(f"openai:{model}", f"openai:{model}@{base_url or ''}", client, not base_url, http.aclose)
+    name = f"openai:{model}"
+    return ChatModel(name, _identity(name, base_url or ""), client, not base_url, http.aclose)
 
 
 def _langchain(provider: str, model: str, settings: Settings) -> ChatModel:
@@ -125,4 +131,12 @@ def _langchain(provider: str, model: str, settings: Settings) -> ChatModel:
             f"The chat model {provider}:{model} cannot be opened: {' '.join(str(error).split())}"
         ) from error
     name = f"{provider}:{model}"
-    return ChatModel(name, f"{name}@{settings.base_url or ''}", client, not settings.base_url)
+    return ChatModel(name, _identity(name, settings.base_url or ""), client, not settings.base_url)
+
+
+def _identity(name: str, address: str) -> str:
+    """Name and address, the end of a very long one replaced by its hash."""
+    whole = f"{name}@{address}"
+    if len(whole) <= _MAX_IDENTITY:
+        return whole
+    return whole[: _MAX_IDENTITY - 33] + "#" + hashlib.sha256(whole.encode()).hexdigest()[:32]

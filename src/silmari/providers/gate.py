@@ -41,11 +41,11 @@ _MAX_ATTEMPTS = 8
 class ReplyCache(Protocol):
     """Where validated replies are kept; the catalog has one."""
 
-    def reply(self, model: str, key: str) -> str | None:
+    def reply(self, model: str, key: str) -> Any | None:
         """The reply stored under this model and key, or None."""
 
-    def put_reply(self, model: str, key: str, reply: str) -> None:
-        """Store a reply."""
+    def put_reply(self, model: str, key: str, reply: Any) -> None:
+        """Store a reply that proved useful."""
 
 
 @dataclass(slots=True)
@@ -193,7 +193,8 @@ class Gate:
 
     def recall(self, model: ChatModel, messages: Sequence[BaseMessage]) -> str | None:
         """A reply from the cache."""
-        return self.replies.reply(model.identity, reply_key(messages)) if self.replies else None
+        known = self.replies.reply(model.identity, reply_key(messages)) if self.replies else None
+        return known if isinstance(known, str) else None
 
     def remember(self, model: ChatModel, messages: Sequence[BaseMessage], reply: str) -> None:
         """Cache a reply that proved useful."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass, field
 
+from silmari.reading.cleaning import clean
 from silmari.reading.limits import Limits
 
 MAX_COLUMNS = 16_384  # as many as a spreadsheet has
@@ -24,9 +25,9 @@ class Budget:
         """One cell's text: NFC, without NUL and outer blanks, not longer than allowed."""
         text = text.strip()
         if not text.isascii():
-            text = unicodedata.normalize("NFC", text).strip("\ufeff\u200b\u3000 ")
-        if "\0" in text:
-            text = text.replace("\0", "").strip()
+            text = unicodedata.normalize("NFC", text)
+        if not text.isprintable():  # line ends, NUL, marks that are never seen
+            text = clean(text).strip()
         if len(text) > self.limits.max_cell_chars:
             self.cut_cells += 1
             text = text[: self.limits.max_cell_chars]

@@ -21,7 +21,8 @@ _HEAD = 64 * 1024
 
 _IMAGES = (
     (b"\x89PNG\r\n", 0), (b"\xff\xd8\xff", 0), (b"GIF8", 0), (b"II*\0", 0), (b"MM\0*", 0), (b"WEBP", 8),
-    (b"\0\0\1\0", 0),    (b"ftypheic", 4), (b"ftypheix", 4), (b"ftypmif1", 4), (b"ftypavif", 4), (b"8BPS", 0), (b"\0\0\0\x0cjP  ", 0),
+    (b"\0\0\1\0", 0), (b"ftypheic", 4), (b"ftypheix", 4), (b"ftypmif1", 4), (b"ftypavif", 4),
+    (b"8BPS", 0), (b"\0\0\0\x0cjP  ", 0),
 )  # fmt: skip
 _OTHERS = (
     (b"\x1f\x8b", 0, "a gzip archive; unpack it first"),

@@ -29,6 +29,7 @@ _DAMAGED = "is a damaged workbook; open it in a spreadsheet program and save it 
 # The parser holds a sheet as a full rectangle before the first row can be read, so a sheet with much
 # empty space is refused earlier than one whose cells are simply many, of which the first are read.
 _SPARSE = 4
+_REMEMBERED = 50_000
 
 
 def read(data: bytes, name: str, limits: Limits) -> Content:
@@ -112,13 +113,16 @@ def _grid(sheet: CalamineSheet, facts: SheetFacts, budget: Budget) -> tuple[list
     top = start[0]
     width = sheet.width
     rows: list[GridRow] = []
+    seen: dict[Value, str] = {}
     # The parser's iterator begins at the sheet's first row and column, however empty.
     for number, values in enumerate(_parse(sheet.iter_rows)):
         if number < top:
             continue
         if not budget.take(width):
             break
-        rows.append(GridRow(number + 1, [shown(value, budget) for value in values]))
+        if len(seen) > _REMEMBERED:
+            seen.clear()
+        rows.append(GridRow(number + 1, _shown_row(values, seen, budget)))
     for (row, column), text in facts.errors.items():
         if top <= row < top + len(rows) and column < len(rows[row - top].cells) and not rows[row - top].cells[column]:
             rows[row - top].cells[column] = text
@@ -156,6 +160,23 @@ def _fill_merged(rows: list[GridRow], top: int, ranges: Sequence[tuple[int, int,
     for index, stated in own.items():
         rows[index] = replace(rows[index], sources=max(1, stated))
     return spans
+
+
+def _shown_row(values: Sequence[Value], seen: dict[Value, str], budget: Budget) -> list[str]:
+    """`shown` for a row; texts and days mostly repeat, and remembering them saves half of the time."""
+    cells = []
+    for value in values:
+        kind = type(value)
+        if kind is str or kind is dt.date:
+            text = seen.get(value)
+            if text is None:
+                text = seen[value] = shown(value, budget)
+            cells.append(text)
+        elif kind is float:
+            cells.append(shown_number(value))  # type: ignore[arg-type]
+        else:
+            cells.append(shown(value, budget))
+    return cells
 
 
 def shown(value: Value, budget: Budget) -> str:

@@ -25,7 +25,7 @@ _BREAKS = frozenset(
     "figcaption caption fieldset option body".split()
 )
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w\-]+)""", re.IGNORECASE)
-_MAX_SPAN = 10_000
+_MAX_SPAN = 1000
 _SAME = {"row": "tr", "cell": "td", "worksheet": "table"}  # names of the XML spreadsheet
 
 
@@ -64,6 +64,7 @@ class _Grid:
     place: tuple[int, int, int] = (0, 1, 1)
     column: int = 0
     nested: bool = False
+    in_row: bool = False
 
 
 class _Page(HTMLParser):
@@ -152,8 +153,10 @@ class _Page(HTMLParser):
         grid = self._grids[-1]
         if tag == "tr":
             self._close_row()
+            grid.in_row = True
             return
         self._close_cell()
+        grid.in_row = True
         if values.get("index", "").isdigit():  # the XML spreadsheet leaves empty cells out
             grid.column = min(int(values["index"]) - 1, MAX_COLUMNS)
         while grid.column in grid.hanging:
@@ -176,6 +179,9 @@ class _Page(HTMLParser):
         if not self._grids:
             return
         grid = self._grids[-1]
+        if not grid.in_row:
+            return
+        grid.in_row = False
         if not grid.cells and not grid.hanging:
             return
         number = len(grid.rows) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import struct
 from array import array
 from dataclasses import dataclass
@@ -111,6 +112,46 @@ class CompoundFile:
         if not entries:
             raise DamagedFileError("the directory is empty")
         return entries
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Title and day of the last change (ISO), as the program that wrote the file noted them."""
+
+    title: str = ""
+    date: str | None = None
+
+
+def summary(container: CompoundFile) -> Summary:
+    """The document properties; empty where there are none or they cannot be read."""
+    data = container.stream("\x05SummaryInformation") or b""
+    try:
+        start = struct.unpack_from("<I", data, 44)[0]
+        count = min(struct.unpack_from("<I", data, start + 4)[0], 100)
+        pairs = [struct.unpack_from("<II", data, start + 8 + 8 * index) for index in range(count)]
+        places = {key: start + offset for key, offset in pairs}
+        page = struct.unpack_from("<H", data, places[1] + 4)[0] if 1 in places else 0
+        title = _property_text(data, places[2], page) if 2 in places else ""
+        days = [day for key in (13, 12) if key in places and (day := _property_day(data, places[key]))]
+    except (struct.error, LookupError, ValueError, OverflowError):
+        return Summary()
+    return Summary(title, days[0] if days else None)
+
+
+def _property_text(data: bytes, at: int, page: int) -> str:
+    kind, length = struct.unpack_from("<II", data, at)
+    if kind != 30 or length > 4096:
+        return ""
+    encoding = {1200: "utf-16-le", 65001: "utf-8"}.get(page, f"cp{page or 1252}")
+    return data[at + 8 : at + 8 + length].decode(encoding, errors="replace").partition("\0")[0].strip()
+
+
+def _property_day(data: bytes, at: int) -> str | None:
+    kind, ticks = struct.unpack_from("<IQ", data, at)
+    if kind != 64 or not ticks:
+        return None
+    day = dt.datetime(1601, 1, 1) + dt.timedelta(microseconds=ticks // 10)
+    return day.date().isoformat() if day.year >= 1980 else None
 
 
 def _numbers(data: bytes) -> array[int]:

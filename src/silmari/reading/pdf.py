@@ -26,13 +26,13 @@ _PDFIUM = threading.Lock()
 _CREATED = re.compile(r"D?:?\s*(\d{4})(\d{2})?(\d{2})?")
 _EXPORTED = re.compile(r"^Microsoft (?:Office )?(?:Word|Excel|PowerPoint)\s*-\s*", re.IGNORECASE)
 _FILE_NAME = re.compile(
-    r"[^\s].*\.(?:pdf|docx?|xlsx?|pptx?|hwpx?|od[tsp]|rtf|txt|csv|html?|tex|dvi|ps|indd|qxd|pages|numbers|key|wpd|tmp|pub)",
+    r"\S.*\.(?:pdf|docx?|xlsx?|pptx?|hwpx?|od[tsp]|rtf|txt|csv|html?|tex|dvi|ps|indd|qxd|pages|numbers|key|wpd|tmp)",
     re.IGNORECASE,
 )
 _NO_TITLE = re.compile(
-    r"(?:untitled|무제|제목 ?없음|無題|document|문서|presentation|프레젠테이션|powerpoint (?:presentation|프레젠테이션)|slide"
-    r"|book|sheet|통합 문서|새 문서|title|no title|none|null|unknown|about:blank|print|scan|image|new document|template"
-    r"|cover|layout|[\W\d_]*)[\s\-_\d()]*",
+    r"(?:untitled|무제|제목 ?없음|無題|document|문서|presentation|프레젠테이션|powerpoint (?:presentation|프레젠테이션)"
+    r"|slide|book|sheet|통합 문서|새 문서|title|no title|none|null|unknown|about:blank|print|scan|image|new document"
+    r"|template|cover|layout|[\W\d_]*)[\s\-_\d()]*",
     re.IGNORECASE,
 )
 

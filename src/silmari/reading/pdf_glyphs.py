@@ -101,8 +101,7 @@ def runs(textpage: Any, walls: Callable[[Turn], Sequence[Wall]] = lambda _: ()) 
         turn = stretch[0].turn
         if turn not in known:
             known[turn] = walls(turn)
-        for glyph in stretch:
-            _place(found, glyph, known[turn])
+        _place(found, stretch, known[turn])
     for run in found:
         _spell(run)
     return [run for run in found if run.text.strip()]
@@ -123,7 +122,7 @@ def _glyphs(textpage: Any) -> list[_Glyph]:
     found: dict[int, list[_Glyph]] = {}
     glyphs: list[_Glyph] = []
     spaced = trailed = guessed = fresh = False
-    last_x = last_y = math.inf
+    last_x = last_y = last_low = last_high = math.inf
     quarter = 0
     for index in range(pdfium.FPDFText_CountChars(raw)):
         code = unicode_at(raw, index)
@@ -138,17 +137,19 @@ def _glyphs(textpage: Any) -> list[_Glyph]:
         if char in _SKIPPED or (char == HYPHEN and not pdfium.FPDFText_IsHyphen(raw, index)):
             if char in "\r\n":
                 trailed, spaced, guessed, fresh = trailed or spaced, False, True, True
-            last_x = last_y = math.inf
+            last_x = last_y = last_low = last_high = math.inf
             continue
         loose_at(raw, index, box_at)
-        origin_at(raw, index, x_at, y_at)
-        # Asking for the angle is only worth it where the direction may have changed.
-        if guessed or (abs(x.value - last_x) > 0.01 and abs(y.value - last_y) > 0.01):
-            quarter = round(pdfium.FPDFText_GetCharAngle(raw, index) / (math.pi / 2)) % 4
-        last_x, last_y = x.value, y.value
-        glyph = _Glyph(
-            char, UPRIGHT, box.left, box.right, box.bottom, box.top, last_x, last_y, spaced, trailed, guessed
-        )
+        low, high, origin = box.bottom, box.top, math.nan
+        # In upright text, characters of one height stand on one base line, so that it need not be asked for.
+        if quarter or guessed or low != last_low or high != last_high:
+            origin_at(raw, index, x_at, y_at)
+            # Nor is asking for the angle worth it where the direction cannot have changed.
+            if guessed or (abs(x.value - last_x) > 0.01 and abs(y.value - last_y) > 0.01):
+                quarter = round(pdfium.FPDFText_GetCharAngle(raw, index) / (math.pi / 2)) % 4
+            last_x, last_y, last_low, last_high = x.value, y.value, low, high
+            origin = last_x
+        glyph = _Glyph(char, UPRIGHT, box.left, box.right, low, high, origin, last_y, spaced, trailed, guessed)
         glyphs.append(glyph)
         found.setdefault(quarter, []).append(glyph)
         spaced = trailed = guessed = fresh = False
@@ -159,6 +160,7 @@ def _glyphs(textpage: Any) -> list[_Glyph]:
 
 def _direction(quarter: int, glyphs: list[_Glyph]) -> Turn:
     """Which way lines run and follow, told by where origins stand in their boxes: text may even be mirrored."""
+    glyphs = [glyph for glyph in glyphs if not math.isnan(glyph.origin)]
     half = len(glyphs) / 2
     if quarter % 2:
         downwards = sum(glyph.bottom - glyph.base < 0.25 * (glyph.bottom - glyph.top) for glyph in glyphs) > half
@@ -203,6 +205,8 @@ def _stretches(glyphs: list[_Glyph]) -> list[list[_Glyph]]:
 
 def _follows(before: _Glyph, glyph: _Glyph) -> bool:
     """Whether `glyph` stands on about the same line."""
+    if before.base == glyph.base and before.turn == glyph.turn:
+        return True
     height = max(before.bottom - before.top, glyph.bottom - glyph.top)
     return before.turn == glyph.turn and abs(before.base - glyph.base) < 0.5 * height
 
@@ -219,6 +223,9 @@ def _below(before: _Glyph, glyph: _Glyph) -> bool:
 
 
 def _upright(stretch: list[_Glyph]) -> list[_Glyph]:
+    """Turn a stretch that is a line of vertical writing into its own frame."""
+    if stretch[0].base == stretch[-1].base:
+        return stretch
     steps = list(pairwise(stretch))
     if len(steps) < 3 or sum(_below(*step) for step in steps) < 0.7 * len(steps):
         return stretch
@@ -234,30 +241,30 @@ def _stand(stretch: list[_Glyph]) -> list[_Glyph]:
     return stretch
 
 
-def _place(found: list[Run], glyph: _Glyph, walls: Sequence[Wall]) -> None:
-    """Add a character to the last run, or begin one."""
-    height = glyph.bottom - glyph.top
-    if found and found[-1].turn == glyph.turn:
-        run = found[-1]
-        gap = _gap(run, glyph)
-        size = max(run.size, height)
-        # Blanks of the source bridge a little more, as in justified text.
-        reach = (_JUMP * 1.3 if glyph.spaced else _JUMP) * min(run.size, height) if height else _JUMP * run.size
-        walled = gap > 0.1 * size and walls and _walled(run, glyph, walls)
-        if abs(run.base - glyph.base) < 0.4 * size and -0.7 * size < gap < reach and not walled:
-            run.glyphs.append(glyph)
-            run.start, run.end = min(run.start, glyph.start), max(run.end, glyph.end)
-            if height > 0.8 * run.size:
-                run.size = max(run.size, height)
-                run.top, run.bottom = min(run.top, glyph.top), max(run.bottom, glyph.bottom)
-                run.base = glyph.base
-            return
-        if glyph.spaced or glyph.trailed:
-            run.text = " "
-    found.append(
-        Run(glyph.turn, glyph.start, glyph.end, glyph.top, glyph.bottom, glyph.base, height or 1.0, len(found))
-    )
-    found[-1].glyphs.append(glyph)
+def _place(found: list[Run], stretch: list[_Glyph], walls: Sequence[Wall]) -> None:
+    """Turn a stretch of characters into runs."""
+    run: Run | None = None
+    for glyph in stretch:
+        height = glyph.bottom - glyph.top
+        if run is not None:
+            gap = _gap(run.glyphs[-1], glyph)
+            small, size = (height, run.size) if height < run.size else (run.size, height)
+            # Blanks of the source bridge a little more, as in justified text.
+            reach = (1.3 * _JUMP if glyph.spaced else _JUMP) * (small or size)
+            joined = -0.7 * size < gap < reach and abs(run.base - glyph.base) < 0.4 * size
+            if joined and not (walls and gap > 0.1 * size and _walled(run, glyph, walls)):
+                run.glyphs.append(glyph)
+                run.start, run.end = min(run.start, glyph.start), max(run.end, glyph.end)
+                if (height > 0.8 * run.size and glyph.base != run.base) or height > run.size:
+                    run.size, run.base = size, glyph.base
+                    run.top, run.bottom = min(run.top, glyph.top), max(run.bottom, glyph.bottom)
+                continue
+        if found and (glyph.trailed or (glyph.spaced and run is not None)):
+            # The blank belongs to the end of the line before.
+            found[-1].text = " "
+        run = Run(glyph.turn, glyph.start, glyph.end, glyph.top, glyph.bottom, glyph.base, height or 1.0, len(found))
+        run.glyphs.append(glyph)
+        found.append(run)
 
 
 def _walled(run: Run, glyph: _Glyph, walls: Sequence[Wall]) -> bool:
@@ -266,18 +273,17 @@ def _walled(run: Run, glyph: _Glyph, walls: Sequence[Wall]) -> bool:
     return any(low - 1 <= place <= high + 1 and top < glyph.base < bottom for place, top, bottom in walls)
 
 
-def _gap(run: Run, glyph: _Glyph) -> float:
-    """The white between a run's last character and the next, also from right to left."""
-    last = run.glyphs[-1]
-    if _RTL.match(glyph.char) or (_RTL.match(last.char) and glyph.end <= last.start + 1):
-        return last.start - glyph.end
-    return glyph.start - last.end
+def _gap(before: _Glyph, glyph: _Glyph) -> float:
+    """The white between two characters, also from right to left."""
+    if glyph.end <= before.start + 1 and (_RTL.match(glyph.char) or _RTL.match(before.char)):
+        return before.start - glyph.end
+    return glyph.start - before.end
 
 
 def _spell(run: Run) -> None:
     """Write a run's text, with blanks where they are seen."""
     glyphs = run.glyphs
-    gaps = [_between(a, b) for a, b in pairwise(glyphs)]
+    gaps = [_gap(a, b) for a, b in pairwise(glyphs)]
     # Letters that are spaced out all along a line are no words of their own.
     plain = sorted(gap for gap, glyph in zip(gaps, glyphs[1:], strict=False) if not glyph.spaced)
     usual = max(0.0, plain[len(plain) // 4]) if len(plain) >= 6 else 0.0
@@ -298,9 +304,3 @@ def _spell(run: Run) -> None:
         text = _COMPATIBLE.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     run.text = text + trailing
     run.glyphs = []
-
-
-def _between(before: _Glyph, glyph: _Glyph) -> float:
-    if _RTL.match(glyph.char) and glyph.end <= before.start + 1:
-        return before.start - glyph.end
-    return glyph.start - before.end

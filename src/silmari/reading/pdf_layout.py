@@ -16,6 +16,8 @@ CELL = "\t"
 FOLD = "\x1e"
 # Lines on both sides of a white gap before it can be one between columns.
 _MIN_SIDE = 3
+# No page that is read for its text has more; a drawing full of labels may.
+_MAX_ROWS = 1000
 
 
 @dataclass(slots=True)
@@ -124,6 +126,8 @@ def _blocks(runs: list[Run], *, down: bool = False) -> list[list[Row]]:
         down: They are vertical writing, which has columns (one above the other) but no tables to speak of.
     """
     lines = rows(runs)
+    if len(lines) > _MAX_ROWS:
+        return [lines]
     size = median([run.size for run in runs])
     blocks: list[list[Row]] = []
     plain: list[Row] = []
@@ -275,6 +279,14 @@ def _proses(column: list[Run]) -> float:
     return full * min(1.0, median(lengths) / 30) * (1.0 if dense else 0.4)
 
 
+def _between(gap: float, before: Run, run: Run, size: float, least: float) -> str:
+    """What is written for the white between two runs of a row."""
+    if gap < 0.12 * size and not before.text.endswith(" "):
+        return ""
+    blank = gap <= least or before.text.endswith("(") or run.text.startswith(")")
+    return " " if blank else CELL
+
+
 def _words(row: Row) -> bool:
     """Whether the parts of a row read like words of one sentence."""
     return sum(any(map(str.isalpha, run.text)) for run in row.runs) > 0.7 * len(row.runs)
@@ -298,10 +310,11 @@ def _block_lines(rows: list[Row], number: int) -> list[Line]:
         ):
             least = 2.2 * row.size if max(gaps) < 1.7 * min(gaps) and _words(row) else least
         parts = [row.runs[0].text.strip()]
-        for gap, before, run in zip(gaps, row.runs, row.runs[1:], strict=False):
-            blank = before.text.endswith("(") or run.text.startswith(")")
-            touching = gap < 0.12 * row.size and not before.text.endswith(" ")
-            parts += ["" if touching else CELL if gap > least and not blank else " ", run.text.strip()]
+        cells = max(run.cells for run in row.runs)
+        for gap, (before, run) in zip(gaps, pairwise(row.runs), strict=True):
+            between = _between(gap, before, run, row.size, least)
+            cells += between == CELL
+            parts += [between, run.text.strip()]
         last = row.runs[-1]
         found.append(
             Line(
@@ -314,7 +327,7 @@ def _block_lines(rows: list[Row], number: int) -> list[Line]:
                 top=row.top,
                 bottom=row.bottom,
                 size=row.size,
-                cells=sum(gap > least for gap in gaps) + max(run.cells for run in row.runs),
+                cells=cells,
                 spaced=last.text.endswith(" "),
                 broken=last.broken,
             )

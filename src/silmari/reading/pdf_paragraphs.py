@@ -20,12 +20,15 @@ _MIN_LEFT = 4
 
 _NUMBER = re.compile(r"\d{1,5}")
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
-_LEADER = re.compile(r"(?:[.·․‥…]\s?){5,}")
+_LEADER = re.compile(r" *(?:[.·․‥…] ?){5,} *")
 _CORE = re.compile(r"^\W+|\W+$")
 _ITEM = re.compile(
     r"[-*+•◦▪■□●○◆◇▶►※ㆍ·‣–—➜➢❖✓☞○◯▷▸\uf0a7\uf0b7]\s?\S|\(?\d{1,3}[.)]\s|\(?[가나다라마바사아자차카타파하][.)]\s|\([a-z0-9ivx]{1,4}\)\s"
-    r"|[①-⑳㉠-㉻㈀-㈜]|제\s?\d+\s?(?:조|장|절|항|편|관)(?:의\s?\d+)?(?=[\s(（\[]|$)|\[별[표지]|【|<별"
+    r"|[①-⑳㉠-㉻㈀-㈜]|\[별[표지]|【|<별"
 )
+# Articles begin lines, and are also named within sentences.
+_ARTICLE = re.compile(r"제\s?\d+\s?(?:조|장|절|항|편|관)(?:의\s?\d+)?(?=[\s(（\[]|$)")
+_STOPPED = re.compile(r"[.!?:;。！？다】\])〉>]\s*$")
 # Particles and endings that never begin a Korean word: a line that begins with one was broken within a word.
 _TAIL = re.compile(
     r"(?:은|는|을|를|의|에|에서|에게|으로|로|와|께|께서|까지|부터|에는|에도|으로는|으로서|라고|라는|이라는|이라고"
@@ -49,7 +52,8 @@ def compose(pages: Sequence[Sequence[Line]]) -> list[str]:
 def without_running(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     """Drop the headers, footers and page numbers that come back on most pages in the same place.
 
-    A page keeps them where little else would be left of it, and a document of less than four pages keeps all.
+    A page keeps them where little else would be left of it, and a document of less than four pages keeps all. Words
+    are kept where they come first: they may be the document's title.
     """
     kept = [list(lines) for lines in pages]
     if len(pages) < _MIN_PAGES:
@@ -71,10 +75,17 @@ def without_running(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         sides = Counter(number % 2 for number in found)
         return len(found) >= half and max(sides.values()) >= 0.9 * len(found)
 
+    shown: set[str] = set()
     for number, (lines, keys) in enumerate(zip(pages, edges, strict=True)):
         drop = {index for index, each in keys.items() if any(running(key) for key in each)}
         if drop and len(lines) - len(drop) >= _MIN_LEFT:
-            kept[number] = [line for index, line in enumerate(lines) if index not in drop]
+            words = {index: "".join(filter(str.isalpha, lines[index].text)) for index in drop}
+            kept[number] = [
+                line
+                for index, line in enumerate(lines)
+                if index not in drop or (words[index] and words[index] not in shown)
+            ]
+            shown.update(words.values())
     return kept
 
 
@@ -167,6 +178,8 @@ class _Joiner:
     def _parted(self, before: Line, line: Line, near: Sequence[Line]) -> bool:
         """Whether two neighbouring lines are no running text."""
         if before.cells > 1 or line.cells > 1 or _ITEM.match(line.text):
+            return True
+        if _ARTICLE.match(line.text) and (_STOPPED.search(before.text) or not _full(before, line)):
             return True
         if max(before.size, line.size) > 1.2 * min(before.size, line.size):
             return True

@@ -19,7 +19,10 @@ from silmari.reading.pdf_layout import FOLD, rows
 
 # A drawing with more than this many line ends is a picture, no table.
 _MAX_SEGMENTS = 20_000
-_MAX_GRID = 20_000
+_MAX_GRID = 6_000
+_MAX_WALLS = 400
+# How far back a piece of a line looks for the piece before it.
+_OPEN = 30
 # Lines nearer than this, in points, are one; shorter ones are no border.
 _NEAR = 2.5
 _SHORT = 6.0
@@ -64,12 +67,18 @@ def rulings(page: Any) -> Rulings:
 
     found = Rulings()
     budget = _MAX_SEGMENTS
+    fill, stroke = ctypes.c_int(), ctypes.c_int()
     matrix, x, y = pdfium.FS_MATRIX(), ctypes.c_float(), ctypes.c_float()
     for index in range(pdfium.FPDFPage_CountObjects(page.raw)):
         item = pdfium.FPDFPage_GetObject(page.raw, index)
         if pdfium.FPDFPageObj_GetType(item) != pdfium.FPDF_PAGEOBJ_PATH:
             continue
         count = pdfium.FPDFPath_CountSegments(item)
+        pdfium.FPDFPath_GetDrawMode(item, fill, stroke)
+        if not (fill.value or stroke.value):
+            continue
+        # A white ground behind text is not seen; a coloured one has sides.
+        sides = bool(stroke.value) or _coloured(item)
         budget -= count
         if budget < 0:
             return Rulings()
@@ -84,7 +93,7 @@ def rulings(page: Any) -> Rulings:
                 -(matrix.b * x.value + matrix.d * y.value + matrix.f),
             )
             if kind == pdfium.FPDF_SEGMENT_MOVETO:
-                _add(found, points)
+                _add(found, points, sides=sides)
                 points = [point]
             elif kind == pdfium.FPDF_SEGMENT_LINETO:
                 points.append(point)
@@ -92,12 +101,21 @@ def rulings(page: Any) -> Rulings:
                     points.append(points[0])
             else:
                 points = []
-        _add(found, points)
+        _add(found, points, sides=sides)
     return found
 
 
-def _add(found: Rulings, points: Sequence[tuple[float, float]]) -> None:
-    """Keep the straight sides of one drawn figure; a flat rectangle is a line."""
+def _coloured(item: Any) -> bool:
+    import pypdfium2.raw as pdfium
+
+    red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
+    if not pdfium.FPDFPageObj_GetFillColor(item, red, green, blue, alpha):
+        return False
+    return alpha.value > 0 and min(red.value, green.value, blue.value) < 250
+
+
+def _add(found: Rulings, points: Sequence[tuple[float, float]], *, sides: bool) -> None:
+    """Keep the straight sides of one drawn figure, if it has visible ones; a flat rectangle is a line itself."""
     if len(points) < 2:
         return
     left, right = min(x for x, _ in points), max(x for x, _ in points)
@@ -106,7 +124,7 @@ def _add(found: Rulings, points: Sequence[tuple[float, float]]) -> None:
         found.across.append(((top + bottom) / 2, left, right))
     elif right - left <= _NEAR < bottom - top:
         found.down.append(((left + right) / 2, top, bottom))
-    else:
+    elif sides:
         for (x0, y0), (x1, y1) in pairwise(points):
             if abs(y0 - y1) < 0.5 and abs(x0 - x1) > _SHORT:
                 found.across.append((y0, min(x0, x1), max(x0, x1)))
@@ -132,7 +150,8 @@ def fold(runs: list[Run], lines: Rulings) -> list[Run]:
 
 def walls(lines: Rulings) -> list[Segment]:
     """Vertical lines of tables: no run goes through one."""
-    return [(x, table.rows[0], table.rows[-1]) for table in _tables(lines) for x in table.columns[1:-1]]
+    found = [(x, table.rows[0], table.rows[-1]) for table in _tables(lines) for x in table.columns[1:-1]]
+    return found if len(found) <= _MAX_WALLS else []
 
 
 @dataclass(slots=True)
@@ -181,7 +200,9 @@ class _Grid:
                 ]
                 folded.append(self._row(whole, (self.rows[number], self.rows[number + 1]), runs))
             shown.update(fresh)
-        return folded
+        # Boxes around single lines are no table.
+        beside = sum(len([part for part in run.text.split(" | ") if part.strip()]) > 1 for run in folded)
+        return folded if 2 * beside >= len(folded) else None
 
     def _row(self, parts: list[str], extent: tuple[float, float], runs: list[Run]) -> Run:
         size = sorted(run.size for run in runs)[len(runs) // 2]
@@ -301,7 +322,7 @@ def _merged(segments: list[Segment]) -> list[Segment]:
     merged: list[Segment] = []
     open_at: list[int] = []
     for place, low, high in sorted(segments):
-        open_at = [index for index in open_at if place - merged[index][0] < 1.2]
+        open_at = [index for index in open_at[-_OPEN:] if place - merged[index][0] < 1.2]
         for index in open_at:
             other = merged[index]
             if low <= other[2] + _NEAR and high >= other[1] - _NEAR:

@@ -11,15 +11,19 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from xml.parsers import expat
 
-_CELL_TAG = re.compile(rb"<(?:\w+:)?(row|c)\b([^>]*)>")
-_REFERENCE = re.compile(rb"""\br=["']([A-Za-z]{0,3})(\d{1,7})["']""")
-_LETTERS = re.compile(rb"""\br=["']([A-Za-z]{1,3})\d""")
-_FAR_ROW = re.compile(rb"""\br=["'][A-Za-z]{1,3}\d{6}""")
+from silmari.reading.ole import DamagedFileError
+
+# How every common writer spells a cell. Whatever else may begin a cell sends the part to a real XML
+# parser, which is slower but cannot be led astray by spelling.
+_COLUMNS = re.compile(rb'<c r="([A-Z]{1,3})\d{1,7}"')
+_ROWS = re.compile(rb'<c r="[A-Z]{1,3}(\d{1,7})"')
+_ODD = re.compile(rb"<c[>/\t\r\n]|:c[>/\s]|<!|\0")
+_REFERENCE = re.compile(r"([A-Za-z]{1,3})(\d{1,7})")
 _ERROR_CELL = re.compile(
-    rb"""<(?:\w+:)?c\s([^>]*?\bt=["']e["'][^>]*)>(?:(?!</(?:\w+:)?c>).)*?<(?:\w+:)?v>([^<]{1,20})</""", re.DOTALL
+    rb'<c r="([A-Z]{1,3})(\d{1,7})"[^>]*? t="e"[^>]*>(?:<f(?:/>|[^>]*/>|[^>]*>[^<]*</f>))?<v>([^<]{1,20})</v>'
 )
-_NEAR_ROWS = 99_999
 _ERRORS = {
     0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?", 0x24: "#NUM!", 0x2A: "#N/A",
 }  # fmt: skip
@@ -34,6 +38,8 @@ class SheetFacts:
         values: How many cells have a value (an upper bound).
         errors: Text of error cells by (row, column), from 0.
         merged: Merged ranges as (top, left, bottom, right).
+        last: The cell that was seen last.
+        claimed: How many cells the sheet says it has, where the parser believes that.
     """
 
     top: int = 1 << 30
@@ -43,6 +49,8 @@ class SheetFacts:
     values: int = 0
     errors: dict[tuple[int, int], str] = field(default_factory=dict)
     merged: list[tuple[int, int, int, int]] = field(default_factory=list)
+    last: tuple[int, int] = (0, 0)
+    claimed: int = 0
 
     @property
     def area(self) -> int:
@@ -53,57 +61,88 @@ class SheetFacts:
         """Count a cell (or a run of cells in one row) into the rectangle."""
         self.top, self.bottom = min(self.top, row), max(self.bottom, row)
         self.left, self.right = min(self.left, column), max(self.right, last_column or column)
+        self.last = row, column
 
 
-def scan_xlsx(pieces: Callable[[], Iterable[bytes]], most_cells: int) -> SheetFacts:
+def scan_xlsx(pieces: Callable[[], Iterable[bytes]]) -> SheetFacts:
     """Scan one worksheet part of an xlsx file.
 
-    A quick pass bounds the extent from above; only where that bound is larger than `most_cells`, or
-    where cells carry no reference, a second pass follows them one by one.
-
     Args:
-        pieces: Gives the part's bytes anew at each call.
-        most_cells: What the caller would accept as area.
+        pieces: Gives the part's bytes anew at each call; they are unpacked twice only if the part
+            is spelled in an uncommon way.
+
+    Raises:
+        DamagedFileError: If the part is no well-formed XML.
     """
     facts = SheetFacts()
     letters: set[bytes] = set()
-    cells = named = 0
-    far = False
+    numbers: set[bytes] = set()
     for text in _whole_tags(pieces()):
-        found = _LETTERS.findall(text)
-        named += len(found)
+        found = _COLUMNS.findall(text)
+        cells = text.count(b"<c ")
+        # The plain searches are cheap and nearly always find nothing for the pattern to look at.
+        suspicious = text.count(b"<c") != cells or any(part in text for part in (b":c", b"<!", b"\0"))
+        if len(found) != cells or (suspicious and _ODD.search(text)):
+            return _parsed_xlsx(pieces())
         letters.update(found)
-        cells += text.count(b"<c ") + text.count(b"<c>") + text.count(b":c ") + text.count(b":c>")
-        facts.values += text.count(b"v>") // 2 + text.count(b"is>") // 2
-        far = far or _FAR_ROW.search(text) is not None
-        if b't="e"' in text or b"t='e'" in text:
+        numbers.update(_ROWS.findall(text))
+        facts.values += (text.count(b"v>") + text.count(b"is>")) // 2
+        if b't="e"' in text:
             _collect_errors(text, facts)
-    width = max(map(_column, letters), default=0)
-    height = 1_048_576 if far else _NEAR_ROWS
-    if cells > named or width * height > most_cells:
-        _follow(pieces(), facts)
-    elif width:
-        facts.see(0, 0)
-        facts.see(height - 1, width - 1)
+    if letters:
+        columns = [_column(name) for name in letters]
+        rows = [int(number) - 1 for number in numbers]
+        facts.see(min(rows), min(columns))
+        facts.see(max(rows), max(columns))
     return facts
 
 
-def _follow(pieces: Iterable[bytes], facts: SheetFacts) -> None:
-    """The exact extent: cells without a reference stand right of the one before, rows below it."""
+def _parsed_xlsx(pieces: Iterable[bytes]) -> SheetFacts:
+    """The same by an XML parser. Cells without a reference stand right of the one before, rows below it."""
+    facts = SheetFacts()
     row = column = -1
-    for text in _whole_tags(pieces):
-        for match in _CELL_TAG.finditer(text):
-            reference = _REFERENCE.search(match[2])
-            if match[1] == b"row":
-                row = int(reference[2]) - 1 if reference else row + 1
-                column = -1
-                continue
-            if reference and reference[1]:
-                at = int(reference[2]) - 1, _column(reference[1]) - 1
-            else:
-                at = max(row, 0), column + 1
+    error = ""
+    inside = False
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal row, column, error, inside
+        name = name.rpartition(":")[2]
+        reference = attributes.get("r", "")
+        if name == "row":
+            row, column = int(reference) - 1 if reference.isdecimal() else row + 1, -1
+        elif name == "c":
+            match = _REFERENCE.fullmatch(reference)
+            at = (int(match[2]) - 1, _column(match[1].encode())) if match else (max(row, 0), column + 1)
             column = at[1]
             facts.see(*at)
+            inside, error = attributes.get("t") == "e", ""
+        elif name in ("v", "is"):
+            facts.values += 1
+
+    def end(name: str) -> None:
+        nonlocal inside
+        if inside and name.rpartition(":")[2] == "v":
+            facts.errors[facts.last] = error.strip()
+            inside = False
+
+    def text(data: str) -> None:
+        nonlocal error
+        if inside and len(error) < 20:
+            error += data
+
+    def refuse(*_: object) -> None:
+        raise DamagedFileError("a worksheet has a document type, which none has")
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        for piece in pieces:
+            parser.Parse(piece, False)
+        parser.Parse(b"", True)
+    except (expat.ExpatError, LookupError, ValueError) as problem:
+        raise DamagedFileError("a worksheet is no well-formed XML") from problem
+    return facts
 
 
 def _whole_tags(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -126,17 +165,16 @@ def _whole_tags(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def _collect_errors(text: bytes, facts: SheetFacts) -> None:
     for match in _ERROR_CELL.finditer(text):
-        reference = _REFERENCE.search(match[1])
-        if reference and reference[1]:
-            place = int(reference[2]) - 1, _column(reference[1]) - 1
-            facts.errors[place] = match[2].decode("ascii", errors="replace").strip()
+        place = int(match[2]) - 1, _column(match[1])
+        facts.errors[place] = match[3].decode("ascii", errors="replace").strip()
 
 
 def _column(letters: bytes) -> int:
+    """``A`` is 0, ``XFD`` 16,383."""
     number = 0
     for letter in letters.upper():
         number = number * 26 + letter - 64
-    return number
+    return number - 1
 
 
 def scan_xlsb(data: bytes) -> SheetFacts:
@@ -212,6 +250,8 @@ def _xls_sheet(stream: bytes, start: int) -> SheetFacts:
     for kind, at, length in _xls_records(stream, start):
         if kind == 0x000A:
             break
+        if kind == 0x0200:
+            facts.claimed = max(facts.claimed, _xls_dimensions(stream[at : at + length]))
         if kind not in _XLS_CELLS or length < 6:
             continue
         row, column = struct.unpack_from("<HH", stream, at)
@@ -227,13 +267,23 @@ def _xls_sheet(stream: bytes, start: int) -> SheetFacts:
     return facts
 
 
+def _xls_dimensions(body: bytes) -> int:
+    """Cells that a sheet claims to have; where the end lies before the start, as many as the parser then counts."""
+    if len(body) not in (10, 14):
+        return 0
+    top, bottom, left, right = struct.unpack_from("<IIHH" if len(body) == 14 else "<4H", body)
+    return ((bottom - top) & 0xFFFFFFFF) * ((right - left) & 0xFFFFFFFF) if bottom and right else 0
+
+
 def _xls_records(stream: bytes, start: int) -> Iterator[tuple[int, int, int]]:
-    at, end = start, len(stream) - 4
+    at, end = start, len(stream)
     unpack = struct.Struct("<HH").unpack_from
-    while at <= end:
+    while at + 4 <= end:
         kind, length = unpack(stream, at)
-        yield kind, at + 4, length
         at += 4 + length
+        if at > end:  # cut short
+            return
+        yield kind, at - length, length
 
 
 _ODS_TAG = re.compile(rb"<(/?)table:(table|table-row|table-cell|covered-table-cell)(?=[\s/>])([^>]*)>")
@@ -243,7 +293,7 @@ _ODS_COUNT = re.compile(rb"""table:number-(rows|columns)-(repeated|spanned)=["']
 def scan_ods(pieces: Iterable[bytes]) -> list[SheetFacts]:
     """Scan content.xml of an ods file: one entry a table, in order, with its merged ranges."""
     sheets: list[SheetFacts] = []
-    row = column = 0
+    row = column = counted = 0
     height = 1
     for text in _whole_elements(pieces):
         for match in _ODS_TAG.finditer(text):
@@ -256,14 +306,16 @@ def scan_ods(pieces: Iterable[bytes]) -> list[SheetFacts]:
                 sheets.append(SheetFacts())
                 row = 0
             elif tag == b"table-row":
-                column, height = 0, max(1, counts.get((b"rows", b"repeated"), 1))
+                column, counted, height = 0, 0, max(1, counts.get((b"rows", b"repeated"), 1))
                 row += height if attributes.endswith(b"/") else 0
             elif sheets:
                 width = max(1, counts.get((b"columns", b"repeated"), 1))
                 if not attributes.endswith(b"/") or b"value" in attributes:
                     sheets[-1].see(row, column, column + width - 1)
                     sheets[-1].see(row + height - 1, column)
-                    sheets[-1].values += height * width
+                    # Empty cells on the left of content are laid out too, however they are repeated.
+                    sheets[-1].values += height * (column + width - counted)
+                    counted = column + width
                 down = counts.get((b"rows", b"spanned"), 1)
                 across = counts.get((b"columns", b"spanned"), 1)
                 if (down > 1 or across > 1) and tag == b"table-cell":

@@ -25,7 +25,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _NEUTRAL = re.compile(r"[-–—.…·]*|#[A-Z/0!?]+|n/?a|null|none|nan", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GridRow:
     """One row of cells before it is known what it is.
 
@@ -79,7 +79,7 @@ def tables(
     """
     found: list[Table] = []
     notes: list[str] = []
-    for block in _blocks([row for row in grid if row.filled]):
+    for block in _blocks([row for row in grid if any(row.cells)]):
         above, body = _split_notes(block)
         notes += above
         if body:
@@ -96,12 +96,14 @@ def is_data(cell: str) -> bool:
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
     """Make column names non-empty and different: ``column 3``, ``합계``, ``합계 (2)``."""
     taken: set[str] = set()
+    copies: dict[str, int] = {}
     result = []
     for position, raw in enumerate(names, start=1):
         base = " ".join(raw.split())[:_MAX_NAME] or f"column {position}"
-        name, copy = base, 2
+        name = base
         while name in taken:
-            name, copy = f"{base} ({copy})", copy + 1
+            copies[base] = copies.get(base, 1) + 1
+            name = f"{base} ({copies[base]})"
         taken.add(name)
         result.append(name)
     return tuple(result)
@@ -175,18 +177,18 @@ def _table(
         if head.names[index] or keep_empty or any(row.cells[index] for row in rows)
     ]
     names = unique_names([head.names[index] or f"column {index + 1}" for index in used])
-    if len(used) == len(head.names):
-        data = [Row(row.number, tuple(row.cells)) for row in rows]
-    else:
-        data = [Row(row.number, tuple([row.cells[index] for index in used])) for row in rows]
-    return Table(name, names, dated(names, data), "\n".join(notes))
+    if len(used) < len(head.names):
+        for row in rows:
+            row.cells = [row.cells[index] for index in used]
+    return Table(name, names, _dated(names, rows), "\n".join(notes))
 
 
-def dated(columns: Sequence[str], rows: list[Row]) -> list[Row]:
-    """The rows with their dates, if one of the columns holds dates."""
-    column = date_column(columns, rows)
+def _dated(columns: Sequence[str], rows: Sequence[GridRow]) -> list[Row]:
+    """Data rows with their dates, if one of the columns holds dates."""
+    step = max(1, len(rows) // _SAMPLE)
+    column = date_column(columns, [Row(row.number, tuple(row.cells)) for row in rows[::step]])
     if column is None:
-        return rows
+        return [Row(row.number, tuple(row.cells)) for row in rows]
     named = says_date(columns[column])
     known: dict[str, str | None] = {}
     result = []
@@ -194,7 +196,7 @@ def dated(columns: Sequence[str], rows: list[Row]) -> list[Row]:
         cell = row.cells[column]
         if cell not in known:
             known[cell] = parse_date(cell, in_date_column=named)
-        result.append(Row(row.number, row.cells, known[cell]))
+        result.append(Row(row.number, tuple(row.cells), known[cell]))
     return result
 
 

@@ -28,6 +28,8 @@ _DATE_LABEL = re.compile(
     r"|effective(?:\s+date)?|release\s+date|publication\s+date)\W{0,4}[:：]\W{0,4}(.{4,60})",
     re.IGNORECASE,
 )
+_WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+", re.IGNORECASE)
+_AFTER_DATE = re.compile(r"\s*[(|/]|\s{2,}|\s+\d{1,2}:\d{2}|,\s")
 _HEAD_LINES = 15
 _ALONE_LINES = 5
 _MAX_TITLE = 80
@@ -55,10 +57,11 @@ def read(data: bytes, name: str, limits: Limits) -> Content:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A heading (level 0: none) and where the text below it stands."""
+    """A heading (level 0: none), where it begins, and where the text below it stands."""
 
     level: int
     heading: str
+    at: int
     start: int
     end: int
 
@@ -91,7 +94,7 @@ def _front_matter(text: str) -> tuple[dict[str, str], int]:
 
 def _parts(text: str, body: int) -> Iterator[_Part]:
     """Cut Markdown at its headings; what stands in code fences is never one."""
-    level, heading, start = 0, "", body
+    level, heading, at, start = 0, "", body, body
     fence = ""
     before: tuple[int, str] | None = None
     for begin, line in _lines(text, body):
@@ -106,18 +109,19 @@ def _parts(text: str, body: int) -> Iterator[_Part]:
             continue
         atx, setext = _ATX.match(line), _SETEXT.match(line)
         if atx and (found := _shown(atx[2] or "")):
-            yield _Part(level, heading, start, begin)
-            level, heading, start = len(atx[1]), found, begin + len(line)
+            yield _Part(level, heading, at, start, begin)
+            level, heading, at, start = len(atx[1]), found, begin, begin + len(line)
             before = None
         elif setext and before:
-            yield _Part(level, heading, start, before[0])
-            level, heading, start = 1 if setext[1][0] == "=" else 2, _shown(before[1]), begin + len(line)
+            yield _Part(level, heading, at, start, before[0])
+            level, heading, at = 1 if setext[1][0] == "=" else 2, _shown(before[1]), before[0]
+            start = begin + len(line)
             before = None
         else:
             # Only a paragraph of one line can be a heading that the next line underlines.
             alone = before is None and line.strip() and not _NOT_HEADING.match(line)
             before = (begin, line) if alone and text[:begin].rstrip(" \t")[-2:] in ("\n\n", "\n", "") else None
-    yield _Part(level, heading, start, len(text))
+    yield _Part(level, heading, at, start, len(text))
 
 
 def _lines(text: str, start: int) -> Iterator[tuple[int, str]]:
@@ -140,7 +144,7 @@ def _sections(text: str, parts: list[_Part]) -> Iterator[Prose]:
             start -= _indent(text, start, part.start)
         elif part.level and not (number + 1 < len(parts) and parts[number + 1].level > part.level):
             # A heading with nothing below it is itself the text; one with deeper headings is in their path.
-            start, end = _heading_slice(text, part)
+            start, end = part.at, part.start
             path.pop()
         if start < end:
             yield Prose(text[start:end], {"chars": [start, end]}, " > ".join(path))
@@ -150,12 +154,6 @@ def _indent(text: str, start: int, low: int) -> int:
     """How far the first line is indented: an indented code block keeps its first blanks."""
     line = text.rfind("\n", low, start) + 1
     return start - max(line, low)
-
-
-def _heading_slice(text: str, part: _Part) -> tuple[int, int]:
-    line = text[: part.start].rstrip()
-    start = line.rfind("\n") + 1
-    return start, len(line)
 
 
 def _shown(heading: str) -> str:
@@ -185,7 +183,7 @@ def _stated_date(text: str) -> str | None:
     """The date that the head of a text states: after a label, or alone on one of the first lines."""
     head = [line for line in text[:3000].split("\n") if line.strip()][:_HEAD_LINES]
     for line in head:
-        if (label := _DATE_LABEL.match(line)) and (found := _parsed(label[1].strip())):
+        if (label := _DATE_LABEL.match(line)) and (found := _leading(label[1])):
             return found
     for line in head[:_ALONE_LINES]:
         bare = line.strip(" \t()[]<>*_#-–—.")
@@ -198,3 +196,10 @@ def _parsed(value: str) -> str | None:
     from silmari.reading.dates import parse_date
 
     return parse_date(value)
+
+
+def _leading(value: str) -> str | None:
+    """The date at the beginning of what follows a label: mail headers have a weekday before, pages more behind it."""
+    bare = _WEEKDAY.sub("", value).strip(" *_")
+    shorter = (bare, *(bare[: cut.start()] for cut in _AFTER_DATE.finditer(bare)))
+    return next((found for part in shorter if (found := _parsed(part.strip(" ,(*_")))), None)

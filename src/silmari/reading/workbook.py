@@ -15,12 +15,13 @@ from silmari.errors import UnreadableError
 from silmari.reading import zipped
 from silmari.reading.dates import parse_date
 from silmari.reading.limits import Limits
-from silmari.reading.ole import CompoundFile, DamagedFileError
+from silmari.reading.ole import CompoundFile, DamagedFileError, summary
 from silmari.reading.sheet_scan import SheetFacts, binary_records, scan_ods, scan_xls, scan_xlsb, scan_xlsx
 
 PROTECTED = "is protected by a password; save a copy without it"
 DAMAGED = "is a damaged workbook; open it in a spreadsheet program and save it anew"
 _SPARSE = 4
+_WHOLE_XLS_SHEET = 65_536 * 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class _Container:
         data = zipped.member(self._data, self.parts[name], self.limits)
         try:
             return ET.fromstring(data)
-        except ET.ParseError as error:
+        except (ET.ParseError, LookupError, ValueError) as error:  # the latter two: an encoding that is none
             raise UnreadableError(DAMAGED) from error
 
 
@@ -120,12 +121,33 @@ def _open_xml(container: _Container) -> Iterator[SheetFacts]:
     if workbook is None or root is None:
         raise UnreadableError(DAMAGED)
     targets = _targets(container, workbook)
+    longest = _longest_shared(container)
     for sheet in (element for element in root.iter() if _local(element) == "sheet"):
         part = _find(container, targets.get(_attribute(sheet, "id"), ""))
         if part is None:
             yield SheetFacts()
         else:
-            yield scan_xlsx(partial(container.pieces, part), container.limits.max_cells)
+            try:
+                facts = scan_xlsx(partial(container.pieces, part))
+            except DamagedFileError as error:
+                raise UnreadableError(DAMAGED) from error
+            # A row is handed over as a whole, and each of its cells may name the longest text.
+            if longest * (facts.right - facts.left + 1) > container.limits.max_inflated_bytes:
+                raise UnreadableError(f"repeats a text of {longest:,} bytes in too many cells to be a real workbook")
+            yield facts
+
+
+def _longest_shared(container: _Container) -> int:
+    """Bytes of the longest of the texts that cells share."""
+    part = _find(container, "xl/sharedStrings.xml")
+    longest = current = 0
+    for piece in container.pieces(part) if part else ():
+        first, *others = piece.split(b"si>")
+        current += len(first)
+        if others:
+            longest = max(longest, current, *map(len, others[:-1]), 0)
+            current = len(others[-1])
+    return max(longest, current)
 
 
 def _binary(container: _Container) -> Iterator[SheetFacts]:
@@ -173,7 +195,10 @@ def _old(data: bytes, limits: Limits) -> Workbook:
     if book.encrypted:
         raise UnreadableError(PROTECTED)
     _refuse_spread(book.sheets, limits)
-    return Workbook(book.sheets)
+    if any(sheet.claimed > _WHOLE_XLS_SHEET for sheet in book.sheets):
+        raise UnreadableError(DAMAGED)  # the parser would reserve memory for all that is claimed
+    about = summary(container)
+    return Workbook(book.sheets, about.title, about.date)
 
 
 def _properties(container: _Container) -> tuple[str, str | None]:

@@ -19,6 +19,7 @@ from silmari.retrieval.relevance import coverage, relevance
 from silmari.retrieval.sparse import Scored, sparse
 from silmari.retrieval.trace import Trace
 
+
 class Shelf(Protocol):
     """What a search needs of the catalog."""
 
@@ -115,7 +116,8 @@ class Searcher:
         ready = self.readiness
         if way in ("dense", "cascade") and question.vector is None:
             raise UsageError(
-                f"The way {way} needs an embedder, and this base has none; name one with --embedder, or use --way sparse."
+                f"The way {way} needs an embedder, and this base has none;"
+                " name one with --embedder, or use --way sparse."
             )
         if question.cut:
             trace.note(f"The question was cut: its last {question.cut:,} characters were not used.")
@@ -123,13 +125,11 @@ class Searcher:
             trace.note("No embedder is there, so only BM25 was used.")
         elif way != "sparse" and ready.vectors < ready.passages:
             trace.note(
-                f"{ready.passages - ready.vectors:,} of {ready.passages:,} passages have no vector yet and were found by"
-                " BM25 only; run silmari build to complete them."
+                f"{ready.passages - ready.vectors:,} of {ready.passages:,} passages have no vector yet"
+                " and were found by BM25 only; run silmari build to complete them."
             )
         if ready.lag:
-            trace.note(
-                f"Another process is writing: the last {ready.lag:,} changes are not searchable yet."
-            )
+            trace.note(f"Another process is writing: the last {ready.lag:,} changes are not searchable yet.")
 
     def _hits(
         self,
@@ -142,10 +142,11 @@ class Searcher:
         trace: Trace,
     ) -> list[Hit]:
         found = self.shelf.passages(kept)
-        similarity = (
-            {} if question.vector is None else self.engine.similarity("passage", question.vector, list(kept))
-        )
-        ranks = {name: {item: (rank, score) for rank, (item, score) in enumerate(ranked, 1)} for name, ranked in lists.items()}
+        similarity = {} if question.vector is None else self.engine.similarity("passage", question.vector, list(kept))
+        ranks = {
+            name: {item: (rank, score) for rank, (item, score) in enumerate(ranked, 1)}
+            for name, ranked in lists.items()
+        }
         weights: Mapping[str, float] | None = None
         hits: list[Hit] = []
         for item in kept:
@@ -159,7 +160,9 @@ class Searcher:
                 weights = weights if weights is not None else self.weights(question)
                 support = coverage(weights, tokens[item].split())
             evidence = {
-                name: {"rank": ranked[item][0], "score": ranked[item][1]} for name, ranked in ranks.items() if item in ranked
+                name: {"rank": ranked[item][0], "score": ranked[item][1]}
+                for name, ranked in ranks.items()
+                if item in ranked
             }
             hits.append(Hit(len(hits) + 1, way, passage, source, scores[item], cosine, support, evidence))
         return hits

@@ -1,0 +1,7 @@
+"""Fixtures of this room."""
+
+from __future__ import annotations
+
+from model_fixtures import on_loop, service
+
+__all__ = ["on_loop", "service"]
