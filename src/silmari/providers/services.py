@@ -225,9 +225,10 @@ def from_name(provider: str, model: str, settings: Settings, prefixes: tuple[str
             raise MissingExtraError(
                 f"The embedder {provider}:{model} needs packages: run pip install langchain langchain-{provider}."
             )
+        opened = _by_langchain(provider, model)  # at once: a wrong name should not wait for the first text
 
         def make() -> Embeddings:
-            return _by_langchain(provider, model)
+            return opened
 
     return _embedder(make, f"{provider}:{model}", model, settings, prefixes, calls=min(_CALLS, settings.concurrency))
 
@@ -304,5 +305,6 @@ def _by_langchain(provider: str, model: str) -> Embeddings:
             f"The embedder {provider}:{model} needs a package: run pip install langchain-{provider}."
         ) from error
     except ValueError as error:
-        raise UsageError(f"The embedder {provider}:{model} cannot be opened: {error}") from error
+        said = " ".join(str(error).split())[:300].rstrip(".")
+        raise UsageError(f"The embedder {provider}:{model} cannot be opened, LangChain says: {said}.") from error
     return made
