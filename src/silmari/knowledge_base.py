@@ -468,6 +468,7 @@ class KnowledgeBase:
             ),
             tokens=self._analyser.tokens,
             min_relevance=chosen.min_relevance,
+            similarity=None if self.embedder is None else self.embedder.similarity,
         )
 
 
