@@ -28,8 +28,8 @@ from silmari.model import Filter, Kind
 # Up to here an exact scan takes about a millisecond, and a graph is not worth its building.
 EXACT_ROWS = 20_000
 # The graph grows when at least this many rows, and this share of all, are not in it.
-_GROW_ROWS = 8_192
-_GROW_SHARE = 0.1
+_GROW_ROWS = 4_096
+_GROW_SHARE = 0.05
 # Files are written anew when at least this many of their entries, and this share, are dead.
 _DEAD_ENTRIES = 1_000
 _DEAD_SHARE = 0.2
