@@ -258,6 +258,7 @@ class KnowledgeBase:
         way: Way | None = None,
         k: int | None = None,
         filters: Filters | None = None,
+        duplicates: bool = False,
         trace: Trace | None = None,
     ) -> list[Hit]:
         """The passages that answer a question best.
@@ -267,12 +268,13 @@ class KnowledgeBase:
             way: ``sparse``, ``dense``, ``cascade`` or ``fused``; default: the settings'.
             k: How many, at most.
             filters: A `Filter`, or a mapping with ``category``, ``since``, ``until``, ``documents``.
+            duplicates: Whether passages that are nearly the same as a better one are kept.
             trace: Filled with what happened, if given.
 
         Raises:
             UsageError: The question has no words, or an argument is wrong.
         """
-        return self._search(question, way, k, filters, trace or Trace())[0]
+        return self._search(question, way, k, filters, trace or Trace(), duplicates)[0]
 
     async def asearch(
         self,
@@ -281,10 +283,13 @@ class KnowledgeBase:
         way: Way | None = None,
         k: int | None = None,
         filters: Filters | None = None,
+        duplicates: bool = False,
         trace: Trace | None = None,
     ) -> list[Hit]:
         """See `search`."""
-        return await asyncio.to_thread(self.search, question, way=way, k=k, filters=filters, trace=trace)
+        return await asyncio.to_thread(
+            self.search, question, way=way, k=k, filters=filters, duplicates=duplicates, trace=trace
+        )
 
     def ask(
         self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
@@ -424,7 +429,13 @@ class KnowledgeBase:
             return unrelated_mean(self.embedder, self.settings.cache.expanduser())
 
     def _search(
-        self, text: str, way: Way | None, k: int | None, filters: Filters | None, trace: Trace
+        self,
+        text: str,
+        way: Way | None,
+        k: int | None,
+        filters: Filters | None,
+        trace: Trace,
+        duplicates: bool = False,
     ) -> tuple[list[Hit], Question, Searcher]:
         chosen: Any = way or self.settings.way
         if chosen not in WAYS:
@@ -435,7 +446,8 @@ class KnowledgeBase:
         question = Question(text, self._analyser, self.embedder)
         where = self._filter(filters)
         searcher = self._searcher()
-        return searcher.search(question, chosen, count, where, trace), question, searcher
+        hits = searcher.search(question, chosen, count, where, trace, duplicates=duplicates)
+        return hits, question, searcher
 
     async def _ask(self, question: str, way: Way | None, k: int | None, filters: Filters | None) -> Answer:
         from silmari.answering.generative import written
