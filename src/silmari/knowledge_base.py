@@ -65,11 +65,11 @@ class KnowledgeBase:
         self.folder = settings.kb.expanduser().absolute()
         self.embedder = open_embedder(embedder if embedder is not None else settings.embedder, settings)
         self._llm = llm if llm is not None else settings.llm
-        self._analyser = Analyser(settings.user_dictionary)
+        self.analyser = Analyser(settings.user_dictionary)
         self._cache = VectorCache(settings.cache.expanduser())
         self._fingerprints = {
             "embedder": self.embedder.fingerprint if self.embedder else None,
-            "analyser": self._analyser.fingerprint,
+            "analyser": self.analyser.fingerprint,
             "splitter": splitter(settings.passage_words, settings.passage_chars),
         }
         # A base that is about to be rebuilt is opened whatever it was built with.
@@ -399,7 +399,7 @@ class KnowledgeBase:
         pipeline = Pipeline(
             self.catalog,
             self._mirror,
-            self._analyser,
+            self.analyser,
             self.embedder,
             self._cache,
             limits,
@@ -443,7 +443,7 @@ class KnowledgeBase:
         count = self.settings.k if k is None else k
         if not 1 <= count <= 1000:
             raise UsageError(f"k is {count}; it must be from 1 to 1000.")
-        question = Question(text, self._analyser, self.embedder)
+        question = Question(text, self.analyser, self.embedder)
         where = self._filter(filters)
         searcher = self._searcher()
         hits = searcher.search(question, chosen, count, where, trace, duplicates=duplicates)
@@ -478,7 +478,7 @@ class KnowledgeBase:
                 total_timeout=chosen.total_timeout,
                 replies=self.catalog,
             ),
-            tokens=self._analyser.tokens,
+            tokens=self.analyser.tokens,
             min_relevance=chosen.min_relevance,
         )
 

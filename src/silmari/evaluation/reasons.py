@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from silmari.errors import SilmariError
 from silmari.evaluation.misses import document_label, missed_questions
 from silmari.evaluation.runner import Report, best_passages
-from silmari.language.analysis import BIGRAM, Analyser
+from silmari.language.analysis import BIGRAM
 
 if TYPE_CHECKING:
     from silmari.evaluation.collection import Collection
+    from silmari.knowledge_base import KnowledgeBase
     from silmari.model import Way
 
 SEARCHED = 200
@@ -26,19 +28,21 @@ def explained(report: Report, collection: Collection) -> Report:
         report: Of the ways, asked over `collection`.
         collection: As it was asked.
     """
-    analyser = Analyser(collection.base.settings.user_dictionary)
     places = {query: at for at, query in enumerate(report.queries)}
     outcomes = {way: list(found) for way, found in report.outcomes.items()}
     uris = {key: uri for uri, key in collection.ids.items()}
     for missed in missed_questions(report):
         question = report.dataset.queries[missed.query]
-        ranked = {name: _ranked(collection, question, way) for way, name in _ways(collection).items()}
+        try:
+            ranked = {name: _ranked(collection, question, way) for way, name in _ways(collection).items()}
+        except SilmariError:
+            continue  # the ways failed as well, and their outcomes say why
         notes = [
             f"{document_label(report.dataset, document)}: "
             + "; ".join(
                 [
                     *(_place(name, documents, document) for name, documents in ranked.items()),
-                    _shared(collection, analyser, question, uris.get(document)),
+                    _shared(collection.base, question, uris.get(document)),
                 ]
             )
             for document in missed.relevant
@@ -68,19 +72,16 @@ def _place(name: str, documents: Sequence[tuple[str, float]], wanted: str) -> st
     return f"{name} beyond rank {len(documents)}{last}"
 
 
-def _shared(collection: Collection, analyser: Analyser, question: str, uri: str | None) -> str:
+def _shared(base: KnowledgeBase, question: str, uri: str | None) -> str:
     """Which of the question's words the document has; pairs of syllables say nothing to a reader."""
-    from silmari.catalog.words import embedding_input
-    from silmari.errors import UsageError
-
-    asked = [term for term in analyser.query(question) if not term.startswith(BIGRAM)]
     if uri is None:
         return "the corpus does not have it"
-    try:
-        passages = [passage for passage, _ in collection.base.show(uri)]
-    except UsageError:
+    document = base.catalog.document(uri)
+    if document is None:
         return "it was not taken in"
-    held = {term for passage in passages for term in analyser.tokens(embedding_input(passage))}
+    asked = [term for term in base.analyser.query(question) if not term.startswith(BIGRAM)]
+    ids = [passage.id for passage in base.catalog.passages_of(document.id)]
+    held = {term for tokens in base.catalog.tokens(ids).values() for term in tokens.split()}
     shared = [term for term in asked if term in held]
     if not shared:
         return f"it has none of the question's {len(asked)} terms"
