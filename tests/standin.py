@@ -30,7 +30,7 @@ _NOT_FOUND = re.compile(r"(?:번호 없이 이 한 문장만 쓰세요|without a
 STATUS = {"401": 401, "403": 403, "404": 404, "400": 400, "429": 429, "500": 500, "503": 503, "quota": 429}
 BEHAVIOURS = (
     "answer", "uncited", "fake", "mixed", "obey", "leak", "slow", "slow-stream", "empty", "nonsense", "notfound",
-    "broken-stream", "broken-early", "think", "garbage", *STATUS,
+    "broken-stream", "broken-early", "cut-stream", "think", "garbage", *STATUS,
 )  # fmt: skip
 
 
@@ -176,15 +176,19 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Connection", "close")
+        self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        self.close_connection = True
         pieces = [text[start : start + 3] for start in range(0, len(text), 3)]
         pause = self.server.standin.delay / max(len(pieces), 1) if behaviour == "slow-stream" else 0.0
         chunk = {**head, "object": "chat.completion.chunk"}
         for place, piece in enumerate(pieces):
-            if behaviour == "broken-early" or (behaviour == "broken-stream" and place > len(pieces) // 2):
-                self.wfile.write(b'data: {"id": "half')
+            late = place > len(pieces) // 2
+            if behaviour == "broken-early" or (behaviour == "broken-stream" and late):
+                self._write(b'data: {"id": "half')
+                self.close_connection = True
+                return
+            if behaviour == "cut-stream" and late:
+                self._write(b"")
                 return
             delta = {"role": "assistant", "content": piece} if not place else {"content": piece}
             self._event({**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
@@ -193,10 +197,15 @@ class _Handler(BaseHTTPRequestHandler):
         self._event({**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
         if (body.get("stream_options") or {}).get("include_usage"):
             self._event({**chunk, "choices": [], "usage": usage})
-        self.wfile.write(b"data: [DONE]\n\n")
+        self._write(b"data: [DONE]\n\n")
+        self._write(b"")
 
     def _event(self, data: dict[str, Any]) -> None:
-        self.wfile.write(f"data: {json.dumps(data)}\n\n".encode())
+        self._write(f"data: {json.dumps(data)}\n\n".encode())
+
+    def _write(self, data: bytes) -> None:
+        """One chunk of the body; an empty one ends it."""
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self.wfile.flush()
 
 

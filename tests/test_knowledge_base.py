@@ -88,6 +88,7 @@ def test_a_text_is_embedded_once_over_paths_and_bases(tmp_path: Path, embedder: 
     folder = folder_of(tmp_path)
     with KnowledgeBase.open(tmp_path / "one", embedder=embedder) as one:
         one.add(folder)
+        one.search("연차휴가", k=10)  # measures the embedder, once for all bases
         count = len(embedder.texts)
         (folder / "copy").mkdir()
         (folder / "copy" / "other name.txt").write_text(LEAVE, "utf-8")
@@ -97,7 +98,7 @@ def test_a_text_is_embedded_once_over_paths_and_bases(tmp_path: Path, embedder: 
     with KnowledgeBase.open(tmp_path / "two", embedder=embedder) as two:
         two.add(folder)
         assert two.status().pending == {"vectors": 0}
-    assert len(embedder.texts) == count
+    assert len(embedder.texts) == count == len(set(embedder.texts))
 
 
 def test_sync_follows_a_folder_and_touches_nothing_else(base: KnowledgeBase, tmp_path: Path) -> None:
@@ -229,7 +230,7 @@ def test_another_embedder_is_refused_with_the_remedy(tmp_path: Path, embedder: A
         base.reindex()
         assert base.status().pending == {"vectors": 0}
         assert base.search("alpha", way="dense")
-    assert other.texts == ["alpha"]
+    assert other.texts.count("alpha") == 1
     KnowledgeBase.open(tmp_path / "kb", embedder=other).close()
 
 

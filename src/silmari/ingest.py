@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 from silmari.errors import SkippedError, UnreadableError
-from silmari.model import Document
+from silmari.model import Document, Passage
 
 if TYPE_CHECKING:
     from silmari.catalog.catalog import Catalog
@@ -148,10 +148,10 @@ class Pipeline:
         passages = [split(document, words=self.words, chars=self.chars) for document in documents]
         # A file's name says something of its content; a record's uri does not.
         names = ["" if document.record else PurePath(document.uri).stem for document in documents]
-        # What is indexed and embedded: the hash is that of the embedder's exact input.
-        texts = [clean(embedding_input(passage)) for group in passages for passage in group]
-        tokens = iter(self.analyser.tokens_many([*texts, *names]))
-        hashes = iter([text_hash(text) for text in texts])
+        every = [passage for group in passages for passage in group]
+        tokens = iter(self.analyser.tokens_many([*map(analysed_text, every), *names]))
+        # The hash is that of the embedder's exact input.
+        hashes = iter([text_hash(clean(embedding_input(passage))) for passage in every])
         analysed = [
             [AnalysedPassage(passage, " ".join(next(tokens)), next(hashes)) for passage in group] for group in passages
         ]
@@ -219,6 +219,11 @@ class Pipeline:
     ) -> FileResult:
         self.catalog.note_problem(uri, size, mtime_ns, status, reason)
         return FileResult(uri, status, reason)
+
+
+def analysed_text(passage: Passage) -> str:
+    """What BM25 counts: a title's words twice, since they say what the passage is about."""
+    return f"{passage.context}\n{passage.context}\n{passage.text}" if passage.context else passage.text
 
 
 def _sha256(documents: Sequence[Document]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from silmari.errors import UsageError
-from silmari.ingest import AddReport, FileResult, OnProgress, Pipeline, Progress
+from silmari.ingest import AddReport, FileResult, OnProgress, Pipeline, Progress, analysed_text
 
 if TYPE_CHECKING:
     from silmari.model import Document
@@ -101,8 +101,6 @@ class Intake:
 
     def reindex(self, wanted: Mapping[str, str | None], on_progress: OnProgress | None) -> AddReport:
         """See `KnowledgeBase.reindex`; `wanted` are the fingerprints to build for."""
-        from silmari.catalog.words import embedding_input
-
         catalog, analyser = self.pipeline.catalog, self.pipeline.analyser
         built = catalog.fingerprints()
         changed = {name: value for name, value in wanted.items() if value is not None and built.get(name) != value}
@@ -115,7 +113,7 @@ class Intake:
 
             catalog.retokenise(
                 changed["analyser"],
-                lambda passage: " ".join(analyser.tokens(embedding_input(passage))),
+                lambda passage: " ".join(analyser.tokens(analysed_text(passage))),
                 lambda name: " ".join(analyser.tokens(name)),
                 told,
             )

@@ -480,6 +480,7 @@ class KnowledgeBase:
             ),
             tokens=self.analyser.tokens,
             min_relevance=chosen.min_relevance,
+            similarity=None if self.embedder is None else self.embedder.similarity,
         )
 
 

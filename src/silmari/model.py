@@ -94,9 +94,9 @@ class Document:
         sha256: Of the bytes that were read (hex).
         sections: What was read, in reading order.
         triplets: Given by the user with a record; usually empty.
-        record: Whether it is a record (``PATH#ID`` or ``record:ID``) rather than a file.
         notes: One sentence for each thing that was left out although the file was read, such as
             pages past the limit.
+        record: Whether it is a record (``PATH#ID`` or ``record:ID``) rather than a file.
     """
 
     uri: str
@@ -107,8 +107,8 @@ class Document:
     sha256: str
     sections: tuple[Section, ...]
     triplets: tuple[Triplet, ...] = ()
-    record: bool = False
     notes: tuple[str, ...] = ()
+    record: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,6 @@ class Settings(BaseSettings):
     base_url: str | None = Field(None, description="Base URL of an OpenAI-compatible service for llm and embedder.")
     api_key: SecretStr | None = Field(None, description="Its key; else the provider's own variable is read.")
     engine: str = Field("local", description="Engine URL.")
-    catalog: str = Field("sqlite", description="Catalog URL.")
 
     k: int = Field(5, ge=1, le=1000, description="How many hits a search returns.")
     way: str = Field("fused", description="Way of retrieval.")
@@ -46,7 +45,7 @@ class Settings(BaseSettings):
     user_dictionary: Path | None = Field(None, description="Kiwi user dictionary for Korean analysis.")
 
     max_file_mb: int = Field(200, ge=1, description="Largest file that is read, in MB.")
-    max_pages: int = Field(2000, ge=1, description="PDF pages that are read; a longer one is cut and says so.")
+    max_pages: int = Field(5000, ge=1, description="PDF pages that are read; a longer one is cut and says so.")
     max_cells: int = Field(5_000_000, ge=1, description="Cells of a table file that are read.")
     max_cell_chars: int = Field(32_767, ge=100, description="Characters of one cell that are kept.")
     exclude: tuple[str, ...] = Field((), description="Glob patterns of files that are passed over.")

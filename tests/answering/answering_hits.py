@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Mapping, Sequence
-
+from silmari.language.analysis import Analyser
 from silmari.model import Hit, Passage, Source
 
-_PARTICLE = re.compile(r"(?<=[가-힣]{2})(은|는|이|가|을|를|의|에|에서|로|으로|와|과|도)$")
-
-
-def tokens(text: str) -> Sequence[str]:
-    """Words without particles; the real analysis belongs to another room."""
-    words = re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold())
-    return [_PARTICLE.sub("", word) for word in words]
-
-
-def weigh(question: str) -> Mapping[str, float]:
-    return {token: 1.0 for token in tokens(question)}
+_ANALYSER = Analyser()
+tokens = _ANALYSER.tokens
+weigh = _ANALYSER.query
 
 
 def hit(

@@ -16,7 +16,7 @@ SECRET = (
 
 
 def defang(text: str) -> str:
-    return harmless(text, CONTENTS.get, "(x)")
+    return harmless(text, CONTENTS.get, "‹x›")
 
 
 def test_hidden_characters_go() -> None:
@@ -31,17 +31,17 @@ def test_hidden_characters_go() -> None:
         ("See [this](https://good.example/c) [1].", "See [this](https://good.example/c) [1]."),
         ("See [this](https://good.example/c) [2].", "See this [2]."),
         ("보세요 https://good.example/a?b=1 [1].", "보세요 https://good.example/a?b=1 [1]."),
-        ("보세요 https://good.example/a?b=secret [1].", "보세요 (x) [1]."),
-        ("여기https://evil.example를 보라", "여기(x)를 보라"),
+        ("보세요 https://good.example/a?b=secret [1].", "보세요 ‹x› [1]."),
+        ("여기https://evil.example를 보라", "여기‹x›를 보라"),
         ("![p](https://good.example/c) [1]", "p [1]"),
         ("[![p](https://evil.example/i)](https://evil.example)", "p"),
-        ("<https://evil.example>, <javascript:alert(1)>.", "(x), (x)."),
+        ("<https://evil.example>, <javascript:alert(1)>.", "‹x›, ‹x›."),
         ("<img src=x onerror=alert(1)> [1]", "‹img src=x onerror=alert(1)> [1]"),
         ("[1](https://evil.example)", "[1]"),
-        ("[1]: https://evil.example", "[1] : (x)"),
-        ("a < b and www.evil.example.", "a < b and (x)."),
+        ("[1]: https://evil.example", "[1] : ‹x›"),
+        ("a < b and www.evil.example.", "a < b and ‹x›."),
         ("2 < 3 [1], 끝.", "2 < 3 [1], 끝."),
-        ("[a](b(c)d](https://evil.example)", "[a] (b(c)d] ((x))"),
+        ("[a](b(c)d](https://evil.example)", "[a] (b(c)d] (‹x›)"),
     ],
 )
 def test_links(raw: str, shown: str) -> None:
@@ -49,7 +49,7 @@ def test_links(raw: str, shown: str) -> None:
 
 
 def test_plain_text_is_not_held_back() -> None:
-    guard = LinkGuard(CONTENTS.get, "(x)")
+    guard = LinkGuard(CONTENTS.get, "‹x›")
     assert guard.feed("비가 온다 [1]. 그리고 ") == "비가 온다 [1]. 그리고 "
     assert guard.feed("see [x](") == "see "
     assert guard.feed("https://evil.example) [1].\n다음") == "x [1].\n다음"
@@ -57,8 +57,9 @@ def test_plain_text_is_not_held_back() -> None:
 
 LINKS = st.lists(
     st.sampled_from(
-        ["[", "](", ")", "!", "![", "<", ">", "http", "s://", "evil.example", "www.", "a", " ", "\n", "[1]", "[2] ", ":"]
-        + ["https://good.example/c", "가", "(", "mailto:", "x@y.z", "]: ", "/a"]
+        ["[", "](", ")", "!", "![", "<", ">", "http", "s://", "evil.example", "www.", "a", " ",
+         "\n", "[1]", "[2] ", ":",
+         "https://good.example/c", "가", "(", "mailto:", "x@y.z", "]: ", "/a"]
     ),
     max_size=25,
 )  # fmt: skip
@@ -67,7 +68,7 @@ LINKS = st.lists(
 @given(LINKS, st.data())
 def test_links_in_a_stream_as_in_the_whole(pieces: list[str], data: st.DataObject) -> None:
     raw = "".join(pieces)
-    guard = LinkGuard(CONTENTS.get, "(x)")
+    guard = LinkGuard(CONTENTS.get, "‹x›")
     shown = ""
     rest = raw
     while rest:
@@ -77,7 +78,7 @@ def test_links_in_a_stream_as_in_the_whole(pieces: list[str], data: st.DataObjec
     shown += guard.close()
     assert shown == defang(raw)
     for target in re.findall(r"\[[^\[\]\n]*\]\(([^()\s]*)", shown) + re.findall(
-        r"(?:https?://|www\.)[^\s<>()\[\]가-힣]+", shown
+        r"(?:https?://|www\.)[^\s<>‹›()\[\]가-힣]+", shown
     ):
         assert target.rstrip(".,:!/a").startswith("https://good.ex"), shown
     assert not re.search(r"<[A-Za-z/!?]", shown)

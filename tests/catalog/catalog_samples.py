@@ -44,9 +44,8 @@ def read(
         ).hexdigest()
     )
     name = Path(uri).stem if name_title is None else name_title
-    document = Document(
-        uri, category, title, date, date_source or ("name" if date else None), digest, (), triplets, notes
-    )
+    source = date_source or ("name" if date else None)
+    document = Document(uri, category, title, date, source, digest, (), triplets=triplets, notes=notes)
     return ReadDocument(document, passages, name, name.lower())
 
 

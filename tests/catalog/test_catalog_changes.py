@@ -80,6 +80,9 @@ def test_a_copy_with_a_better_date_or_name_logs_the_passages_again(catalog: Cata
         ("글 둘 가", 20240101),
     }
     after = catalog.last_seq()
+    put(catalog, read("/0.txt", "글", "글 둘", date="2024-01-01"))  # the name alone
+    assert [change.record.tokens for change in tail(catalog, after)[:2] if change.record] == ["글 0", "글 둘 0"]
+    after = catalog.last_seq()
     put(catalog, read("/다.txt", "글", "글 둘", date="2024-01-01"))
     put(catalog, read("/가.txt", "글", "글 둘", date="2024-01-01"), mtime_ns=99)
     assert tail(catalog, after) == []

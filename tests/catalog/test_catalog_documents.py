@@ -34,6 +34,16 @@ def test_an_unchanged_file_need_not_be_read(catalog: Catalog) -> None:
     assert catalog.begin_file("/a/y.txt", 1, 7) is None
 
 
+def test_a_decomposed_name_is_the_same_name(catalog: Catalog) -> None:
+    path = unicodedata.normalize("NFD", "/문서/보고서.txt")
+    assert put(catalog, read(path, "글")) == "added"
+    assert put(catalog, read("/문서/보고서.txt", "글")) == "unchanged"
+    (document,) = catalog.documents()
+    assert (document.uri, document.title) == ("/문서/보고서.txt", "보고서")
+    assert catalog.begin_file(path, 1, 1) is not None
+    assert catalog.remove([path]) == ["/문서/보고서.txt"]
+
+
 def test_everything_of_a_passage_comes_back(catalog: Catalog) -> None:
     row = passage(
         "제품 가\n제품 나",
@@ -133,6 +143,13 @@ def test_equal_records_are_one_document_and_the_last_of_equal_ids_counts(catalog
     }
 
 
+def test_equal_records_of_two_files_are_one_document_whatever_the_files_times(catalog: Catalog) -> None:
+    for path, day in (("/1.jsonl", "2026-01-01"), ("/2.jsonl", "2026-02-02")):
+        record = read(f"{path}#a", "글", category="record", date=day, date_source="file-time")
+        catalog.put_file(FileInfo(path, 1, 1, path), [record])
+    assert [(one.uri, one.also) for one in catalog.documents()] == [("/1.jsonl#a", ("/2.jsonl#a",))]
+
+
 def test_more_records_than_one_transaction(catalog: Catalog) -> None:
     texts = [read(f"/r.jsonl#{n}", f"글 {n}", category="record") for n in range(1234)]
     assert catalog.put_file(FileInfo("/r.jsonl", 1, 1, "s"), iter(texts)) == "added"
@@ -208,6 +225,8 @@ def test_only_files_under_a_folder(catalog: Catalog) -> None:
         == ["/가/나/1.txt", "/가/나/다/2.txt", "/가/나/빈.pdf"]
     )
     assert len(catalog.uris_under("/")) == 6
+    put(catalog, read("/가x나/5.txt", "다섯"))
+    assert catalog.uris_under(unicodedata.normalize("NFD", "/가_나")) == ["/가_나/4.txt"]
     put(catalog, read("C:\\문서\\1.txt", "윈도"))
     assert catalog.uris_under("C:\\문서") == ["C:\\문서\\1.txt"]
 
@@ -229,6 +248,31 @@ def test_documents_for_a_filter(catalog: Catalog) -> None:
     assert found("/a/[보고].txt") == found(unicodedata.normalize("NFD", "/a/[보고].txt")) == ["/a/[보고].txt"]
     assert found("[0-9].txt") == ["/a/1.txt", "/ab/3.txt"]
     assert found() == []
+
+
+def test_uris_that_a_command_names(catalog: Catalog) -> None:
+    for path in ("/a/1.txt", "/a/b/2.csv", "/ab/3.txt"):
+        put(catalog, read(path, path))
+    catalog.note_problem("/a/scan.pdf", 1, 1, "skipped", "needs OCR")
+    catalog.put_file(FileInfo("/a/r.jsonl", 1, 1, "s"), [read("/a/r.jsonl#가", "글", category="record")])
+    catalog.put_records([read("record:1", "둘", category="record")])
+    everything = ["/a/1.txt", "/a/b/2.csv", "/a/r.jsonl", "/a/r.jsonl#가", "/a/scan.pdf"]
+    assert catalog.matching(["/a"]) == catalog.matching(["/a/*"]) == everything
+    assert catalog.matching(["*.pdf", "record:1", "/none", "none"]) == ["/a/scan.pdf", "record:1"]
+    assert catalog.matching([unicodedata.normalize("NFD", "/a/r.jsonl#가")]) == ["/a/r.jsonl#가"]
+    assert catalog.file_paths() == ["/a/1.txt", "/a/b/2.csv", "/a/r.jsonl", "/a/scan.pdf", "/ab/3.txt"]
+    assert catalog.categories() == {"text", "record"}
+
+
+def test_tokens_and_a_sample_of_passages(catalog: Catalog) -> None:
+    put(catalog, read("/a", *(f"글 {n}" for n in range(20))))
+    ids = numbers(catalog, "/a")
+    assert catalog.tokens([ids[3], 999]) == {ids[3]: "글 3"}
+    drawn = [one.text for one, _ in catalog.passages(catalog.sample(5)).values()]
+    put(catalog, read("/a", *(f"글 {n}" for n in reversed(range(20)))))
+    assert [one.text for one, _ in catalog.passages(catalog.sample(5)).values()] == drawn
+    assert len(set(drawn)) == 5
+    assert sorted(catalog.sample(99)) == numbers(catalog, "/a")
 
 
 def test_listing_by_category_and_date(catalog: Catalog) -> None:

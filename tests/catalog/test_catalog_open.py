@@ -134,10 +134,25 @@ def test_a_damaged_database_says_so(tmp_path: Path) -> None:
     content = bytearray(file.read_bytes())
     content[8192:] = b"\xee" * (len(content) - 8192)
     file.write_bytes(content)
+    with Catalog.open(tmp_path, FINGERPRINTS) as catalog:
+        assert "is damaged" in (catalog.check() or "")
     with pytest.raises(KnowledgeBaseError, match=r"is damaged \(database disk image is malformed\)"):
         with Catalog.open(tmp_path, FINGERPRINTS) as catalog:
             catalog.statistics()
             catalog.passages(range(500))
+
+
+def test_a_small_damage_is_found_by_the_check(tmp_path: Path) -> None:
+    with Catalog.open(tmp_path, FINGERPRINTS) as catalog:
+        put(catalog, read("/a", *(f"글 {n}" for n in range(3000))))
+    other = sqlite3.connect(tmp_path / FILE_NAME)
+    (page,) = other.execute("SELECT rootpage FROM sqlite_master WHERE name = 'ix_passages_document'").fetchone()
+    other.close()
+    content = bytearray((tmp_path / FILE_NAME).read_bytes())
+    content[4096 * (page - 1) + 12 : 4096 * page] = b"\xee" * (4096 - 12)
+    (tmp_path / FILE_NAME).write_bytes(content)
+    with Catalog.open(tmp_path, FINGERPRINTS) as catalog:
+        assert "is damaged" in (catalog.check() or "")
 
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
@@ -207,6 +222,7 @@ def test_reading_only(tmp_path: Path) -> None:
                 put(reader, read("/나", "글"))
     with Catalog.open(tmp_path, FINGERPRINTS, readonly=True) as reader:
         assert [one.uri for one in reader.documents()] == ["/가"]
+        assert reader.check() is None
 
 
 def test_a_full_disk_keeps_what_was_done(tmp_path: Path) -> None:

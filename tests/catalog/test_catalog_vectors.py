@@ -28,6 +28,15 @@ def test_tables_first_then_the_newest_then_the_order_of_reading(catalog: Catalog
     assert [text for _, text in catalog.pending_vectors(EMBEDDER, 100)] == expected[4:]
 
 
+def test_a_better_date_moves_a_document_in_the_queue(catalog: Catalog) -> None:
+    put(catalog, read("/a", "가"))
+    put(catalog, read("/b", "나", date="2024-01-01"))
+    put(catalog, read("/copy", "가", date="2025-01-01"))
+    assert [text for _, text in catalog.pending_vectors(EMBEDDER, 9)] == ["가", "나"]
+    catalog.remove(["/copy"])
+    assert [text for _, text in catalog.pending_vectors(EMBEDDER, 9)] == ["나", "가"]
+
+
 def test_what_is_embedded_is_context_and_text(catalog: Catalog) -> None:
     put(catalog, read("/a", passage("본문", context="제목 > 절", content="다른 것"), passage("본문")))
     assert dict(catalog.pending_vectors(EMBEDDER, 10)) == {

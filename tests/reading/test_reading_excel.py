@@ -368,6 +368,21 @@ def test_an_encrypted_old_workbook_is_named() -> None:
         read(bytes(raw), "a.xls", LIMITS)
 
 
+def test_claimed_dimensions_are_not_believed() -> None:
+    for bottom in (0xFFFFFFF0, 1):  # the second ends before it starts
+        raw = bytearray(old(["이름", "수"], ["a", 1]))
+        at = raw.find(b"\x00\x02\x0e\x00") + 4
+        struct.pack_into("<IIHH", raw, at, 9, bottom, 0, 250)
+        with pytest.raises(UnreadableError, match="damaged"):
+            read(bytes(raw), "a.xls", LIMITS)
+
+
+def test_an_unknown_encoding_of_a_part_is_damage() -> None:
+    book = '<?xml version="1.0" encoding="no-such"?><workbook/>'
+    with pytest.raises(UnreadableError, match="damaged"):
+        read(changed(xlsx(["a", "b"]), workbook=book), "a.xlsx", LIMITS)
+
+
 def properties(title: bytes, ticks: int) -> bytes:
     """A property stream with a code page, a title and the time of the last change."""
     text = struct.pack("<II", 30, len(title) + 1) + title + b"\0"

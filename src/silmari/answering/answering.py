@@ -24,12 +24,15 @@ class Answering:
         gate: Every call of the model goes through it.
         tokens: The tokens of any text.
         min_relevance: Hits below this prove nothing.
+        similarity: Cosines of a question with some sentences, for when words do not decide; None without
+            an embedder.
     """
 
     model: ChatModel | None
     gate: Gate
     tokens: Callable[[str], Sequence[str]]
     min_relevance: float
+    similarity: Callable[[str, Sequence[str]], Sequence[float]] | None
 
     async def pieces(
         self, question: str, hits: Sequence[Hit], weights: Mapping[str, float], trace: Trace
@@ -50,6 +53,7 @@ class Answering:
                 weigh=lambda _: weights,
                 tokens=self.tokens,
                 min_relevance=self.min_relevance,
+                similarity=self.similarity,
             )
 
         calls = self.gate.usage.calls

@@ -118,7 +118,7 @@ def understand(
         weights={token: weight / total for token, weight in weights.items()},
         sought=tuple(kind for kind, pattern in _ASKS if pattern.search(question)),
         codes=tuple(code for code in _CODE.findall(question) if sum(char.isdigit() for char in code) >= 3),
-        years=tuple(dict.fromkeys(_YEAR.findall(question))),
+        years=tuple(sorted(years(question))),
     )
 
 
@@ -135,6 +135,11 @@ def missing(asked: Asked, texts: Iterable[str]) -> str | None:
     if asked.years and not any(year in seen for year in asked.years):
         return ", ".join(asked.years)
     return None
+
+
+def years(text: str) -> set[str]:
+    """The years from 1900 to 2099 that a text names."""
+    return set(_YEAR.findall(text))
 
 
 def squeeze(text: str) -> str:

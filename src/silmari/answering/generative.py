@@ -19,6 +19,7 @@ from silmari.answering.wording import DEGRADED, LINK_REMOVED, NOT_FOUND, REFUSAL
 from silmari.errors import ProviderError
 from silmari.model import Hit, Passage
 from silmari.providers.chat import ChatModel
+from silmari.providers.faults import ServiceError
 from silmari.providers.gate import Gate
 
 # Until a first citation proves that the reply is an answer, this much of it waits.
@@ -65,6 +66,9 @@ async def write(
         budget: Tokens that the sources may take.
         language: Of the answer; that of the question if None.
         history: Earlier ``(question, answer)`` pairs, oldest first.
+
+    Raises:
+        ProviderError: The service refuses the call for good, such as for a wrong key.
     """
     spoken = language or language_of(question)
     relevant = [hit for hit in hits if hit.relevance >= min_relevance]
@@ -94,6 +98,8 @@ async def write(
                 if checks.leaking:
                     break
     except ProviderError as error:
+        if isinstance(error, ServiceError) and not error.retryable and not raw:
+            raise  # A wrong key or name is for the user to mend, not to be papered over.
         fault = str(error)
     rest = checks.close()
     answer = _judge(question, checks, fitted, spoken, tokens, fault, fallback, trace)
@@ -161,6 +167,8 @@ class _Checks:
     def _release(self, passed: str) -> str:
         if not self._text:
             passed = passed.lstrip()
+        if not passed:
+            return ""
         self._text.append(passed)
         if self._waiting is None:
             return passed

@@ -37,6 +37,11 @@ class Unit:
     line: int
 
 
+def is_safe(text: str) -> bool:
+    """Whether a text is free of the characters in `UNSAFE`."""
+    return not _UNSAFE_RUN.search(text)
+
+
 def is_table(passage: Passage) -> bool:
     """Whether the content has one row a line rather than sentences."""
     return "rows" in passage.locator

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, insert, select, text
+from sqlalchemy import Connection, delete, insert, select
 
 from silmari.catalog import changes, filing, migrations, queries, rebuilding, vectors, writing
 from silmari.catalog.rules import chunks, to_json
@@ -109,7 +109,10 @@ class Catalog:
     # Files and documents in
 
     def begin_file(self, path: str, size: int, mtime_ns: int) -> FileState | None:
-        """What is remembered of a file that did not change since, so that it need not be read; else None."""
+        """What is remembered of a file that did not change since, so that it need not be read; else None.
+
+        Its status may be ``failed``: whether it is worth another try is the caller's to say.
+        """
         state = self.file(path)
         return state if state is not None and (state.size, state.mtime_ns) == (size, mtime_ns) else None
 
@@ -283,9 +286,7 @@ class Catalog:
 
     def check(self) -> str | None:
         """What is wrong with the file as a database, or None if it is sound; reads all of it."""
-        with self._store.read() as connection:
-            found = connection.execute(text("PRAGMA quick_check")).scalar_one()
-        return None if found == "ok" else f"{self._store.path} is damaged: {found}"
+        return self._store.check()
 
     def undated_count(self) -> int:
         """How many passages have no date, so that a filter by date leaves them out."""

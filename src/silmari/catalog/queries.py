@@ -5,9 +5,8 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
-import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from sqlalchemy import Connection, and_, func, or_, select
@@ -178,7 +177,7 @@ def filtered(where: Filter) -> ColumnElement[bool]:
 
 def of_uri(uri: str) -> ColumnElement[bool]:
     """The document that stands at exactly this uri."""
-    return documents.c.id.in_(select(sources.c.document_id).where(sources.c.uri == _nfc(uri)))
+    return documents.c.id.in_(select(sources.c.document_id).where(sources.c.uri == storable(uri)))
 
 
 def document_ids(connection: Connection, patterns: Iterable[str]) -> frozenset[int]:
@@ -188,7 +187,7 @@ def document_ids(connection: Connection, patterns: Iterable[str]) -> frozenset[i
     matches slashes.
     """
     found: set[int] = set()
-    for pattern in map(_nfc, patterns):
+    for pattern in map(storable, patterns):
         matches = set(
             connection.execute(
                 select(sources.c.document_id).where(
@@ -200,11 +199,10 @@ def document_ids(connection: Connection, patterns: Iterable[str]) -> frozenset[i
                 )
             ).scalars()
         )
-        if not matches and re.search(r"[*?\[]", pattern):
-            fits = re.compile(fnmatch.translate(pattern)).match
-            fits_end = re.compile(fnmatch.translate("*[/\\\\]" + pattern)).match
+        if not matches:
+            fits = _glob(pattern)
             rows = connection.execute(select(sources.c.uri, sources.c.document_id))
-            matches = {row.document_id for row in rows if fits(row.uri) or fits_end(row.uri)}
+            matches = {row.document_id for row in rows if fits(row.uri)}
         found |= matches
     return frozenset(found)
 
@@ -215,18 +213,12 @@ def uris(connection: Connection, patterns: Iterable[str]) -> list[str]:
     Files that were skipped or failed are among them.
     """
     found: set[str] = set()
-    known = set(connection.execute(select(files.c.path)).scalars())
-    # A record of a file goes by its own uri; everything else by its file.
-    for row in connection.execute(select(sources.c.uri, sources.c.path)):
-        known.add(row.uri)
-    for pattern in map(_nfc, patterns):
+    # A record goes by its own uri, and all records of a file by that of the file.
+    known = {*connection.execute(select(files.c.path)).scalars(), *connection.execute(select(sources.c.uri)).scalars()}
+    for pattern in map(storable, patterns):
         folder = _folder(pattern)
         matches = {uri for uri in known if uri == pattern or uri.startswith(folder)}
-        if not matches and re.search(r"[*?\[]", pattern):
-            fits = re.compile(fnmatch.translate(pattern)).match
-            fits_end = re.compile(fnmatch.translate("*[/\\\\]" + pattern)).match
-            matches = {uri for uri in known if fits(uri) or fits_end(uri)}
-        found |= matches
+        found |= matches or set(filter(_glob(pattern), known))
     return sorted(found)
 
 
@@ -264,8 +256,12 @@ def statistics(connection: Connection) -> Statistics:
     )
 
 
-def _nfc(uri: str) -> str:
-    return storable(unicodedata.normalize("NFC", uri))
+def _glob(pattern: str) -> Callable[[str], bool]:
+    """Whether a uri matches a glob; one that has none of its characters matches nothing."""
+    if not re.search(r"[*?\[]", pattern):
+        return lambda uri: False
+    whole, end = (re.compile(fnmatch.translate(start + pattern)).match for start in ("", "*[/\\\\]"))
+    return lambda uri: bool(whole(uri) or end(uri))
 
 
 def _folder(path: str) -> str:

@@ -73,6 +73,15 @@ class SqliteStore:
             with connection.begin():
                 yield connection
 
+    def check(self) -> str | None:
+        """What is wrong with the file as a database, or None if it is sound; reads all of it."""
+        try:
+            with self.read() as connection:
+                found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
+        except KnowledgeBaseError as error:
+            return str(error)
+        return None if found == "ok" else str(self._damaged(found))
+
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
@@ -153,10 +162,7 @@ class SqliteStore:
                     "damaged); name another folder with --kb, or restore the file from a copy."
                 )
             case sqlite3.SQLITE_CORRUPT:
-                return KnowledgeBaseError(
-                    f"The file {self.path} is damaged ({error}); restore it from a copy, or delete the folder and add "
-                    "the documents again."
-                )
+                return self._damaged(error)
             case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
                 return KnowledgeBaseError(
                     f"The knowledge base {self.folder} cannot be opened or written ({error}); check the rights of the "
@@ -168,6 +174,12 @@ class SqliteStore:
                     "Check the disk and its free space, and run this again."
                 )
         return None
+
+    def _damaged(self, finding: object) -> KnowledgeBaseError:
+        return KnowledgeBaseError(
+            f"The file {self.path} is damaged ({finding}); restore it from a copy, or delete the folder and add the "
+            "documents again."
+        )
 
 
 def _begin(connection: Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -19,8 +20,8 @@ def embedding_input(passage: Passage) -> str:
 
 
 def storable(uri: str) -> str:
-    """A path as the catalog keeps it: bytes of a file name that are no UTF-8 are written out as escapes."""
-    return uri.encode("utf-8", "backslashreplace").decode("utf-8")
+    """A uri as the catalog keeps it: NFC, and bytes of a file name that are no UTF-8 written out as escapes."""
+    return unicodedata.normalize("NFC", uri).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class FileInfo:
     """A file that was read.
 
     Attributes:
-        path: Absolute, NFC.
+        path: Absolute; kept in NFC.
         size: In bytes.
         mtime_ns: Time of the last change, in nanoseconds, taken before the file was read.
         sha256: Of its bytes (hex).

@@ -9,6 +9,7 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -157,8 +158,11 @@ class TextIndex:
         # Counting all matches would keep tantivy from skipping blocks that cannot reach the top k.
         hits = searcher.search(query, limit=k, count=False).hits
         ids: list[Any] = searcher.fast_field_values("id", [address for _, address in hits])
-        found = [(int(id), float(score)) for id, (score, _) in zip(ids, hits, strict=True)]
-        return sorted(found, key=lambda hit: (-hit[1], hit[0]))
+        found = [(id, score) for id, (score, _) in zip(ids, hits, strict=True)]
+        # By score, then id: two sorts without a Python key are three times as fast as one with.
+        found.sort()
+        found.sort(key=itemgetter(1), reverse=True)
+        return found
 
     def frequency(self, token: str) -> int:
         """In how many passages a token occurs."""

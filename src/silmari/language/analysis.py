@@ -63,13 +63,13 @@ class Analyser:
         No token is empty, holds a blank, or is longer than 64 characters and the bigram sign.
         """
         shown = normalise(text)
-        return _indexed(shown, self._korean.words(shown))
+        return indexed(shown, self._korean.words(shown))
 
     def tokens_many(self, texts: Sequence[str]) -> list[list[str]]:
         """Return `tokens` of each text; Korean analysis runs on all cores."""
         shown = [normalise(text) for text in texts]
         analysed = self._korean.words_many(shown)
-        return [_indexed(text, words) for text, words in zip(shown, analysed, strict=True)]
+        return [indexed(text, words) for text, words in zip(shown, analysed, strict=True)]
 
     def query(self, text: str) -> dict[str, float]:
         """Return the tokens of a question, each with the weight that its BM25 is multiplied by.
@@ -78,17 +78,11 @@ class Analyser:
         Only the first 4,000 characters count.
         """
         shown = normalise(text[:MAX_QUESTION_CHARS])
-        words = self._korean.words(shown)
-        telling: dict[str, float] = {}
-        idle: dict[str, float] = {}
-        for token, weight, stop in _asked(shown, words):
-            chosen = idle if stop else telling
-            # A word that a question repeats is not asked for twice.
-            chosen[token] = max(weight, chosen.get(token, 0.0))
-        return telling or idle
+        return asked(shown, self._korean.words(shown))
 
 
-def _indexed(text: str, words: list[Word]) -> list[str]:
+def indexed(text: str, words: Sequence[Word]) -> list[str]:
+    """Return the tokens of a normalised text, given its Korean words."""
     tokens = [token for piece in latin.pieces(text) for token in piece]
     for word in words:
         # Within one word nothing counts twice: 서울 is spelled like its only stem.
@@ -97,7 +91,18 @@ def _indexed(text: str, words: list[Word]) -> list[str]:
     return tokens
 
 
-def _asked(text: str, words: list[Word]) -> Iterator[tuple[str, float, bool]]:
+def asked(text: str, words: Sequence[Word]) -> dict[str, float]:
+    """Return the weighted tokens of a normalised question, given its Korean words."""
+    telling: dict[str, float] = {}
+    idle: dict[str, float] = {}
+    for token, weight, stop in _weighed(text, words):
+        chosen = idle if stop else telling
+        # A word that a question repeats is not asked for twice.
+        chosen[token] = max(weight, chosen.get(token, 0.0))
+    return telling or idle
+
+
+def _weighed(text: str, words: Sequence[Word]) -> Iterator[tuple[str, float, bool]]:
     """Each token of a question with its weight and whether it is a stop word."""
     for piece in latin.pieces(text):
         for token in piece:

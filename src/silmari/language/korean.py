@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +69,11 @@ class Korean:
 
     def words_many(self, texts: Sequence[str]) -> Iterator[list[Word]]:
         """The same for each of many texts, analysed on all cores."""
-        if not any(map(HANGUL.search, texts)):
+        korean = [bool(HANGUL.search(text)) for text in texts]
+        if not any(korean):
             return iter([[] for _ in texts])
-        analysed: Iterable[Any] = self._loaded().tokenize(list(texts), match_options=0)
-        return (_words(text, morphemes) for text, morphemes in zip(texts, analysed, strict=True))
+        analysed = iter(self._loaded().tokenize(list(compress(texts, korean)), match_options=0))
+        return (_words(text, next(analysed)) if has else [] for text, has in zip(texts, korean, strict=True))
 
     def _loaded(self) -> Any:
         with self._loading:

@@ -25,14 +25,15 @@ _HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0963\u0971-\u0dff"
 )
-_LETTER = f"(?:(?![_{_HANGUL}{_UNSPACED}])[\\w{_MARKS}])"
+_RUN = f"(?:(?![_{_HANGUL}{_UNSPACED}])\\w[{_MARKS}]*)+"
 _JOINT = r"['.,\-/&:@+_]"
 _PIECE = re.compile(
-    f"(?P<unspaced>[{_UNSPACED}]+)|(?P<chunk>{_LETTER}+(?:{_JOINT}{_LETTER}+)*)(?P<tail>\\+\\+|#(?!\\w)|%|‰|°c|°f|°)?"
+    f"(?P<unspaced>[{_UNSPACED}]+)|(?P<chunk>{_RUN}(?:{_JOINT}{_RUN})*)(?P<tail>\\+\\+|#(?!\\w)|%|‰|°c|°f|°)?"
 )
 _NUMBER = re.compile(r"(?P<value>\d+(?:\.\d+)?)(?P<unit>[^\W\d_]{1,5}\d?)?")
 _THOUSANDS = re.compile(r"(?<![\d.])(\d{1,3}(?:,\d{3})+)(?![\d,])")
 _SEPARATORS = re.compile(_JOINT)
+_CLITIC = re.compile(r"'(?:s|re|ve|ll|d|m)$")
 _SPLITS = re.compile(rf"{_JOINT}|\d")
 _PARTS = re.compile(rf"\d+(?:[.\-/:]\d+)*|(?:(?!\d|{_JOINT}).)+")
 _LOOSE = re.compile(r"[.,/:@_]")
@@ -49,7 +50,8 @@ STOP_WORDS = frozenset(
     "on off over under again once here there all any both each few more most other some such no not only own same "
     "too very can could will would shall should may might must do does did doing done am is are was were be been "
     "being have has had having also just s t ve ll re d m "
-    "isnt arent wasnt werent dont doesnt didnt cant cannot couldnt wont wouldnt shouldnt hasnt havent hadnt".split()
+    "cannot isn't aren't wasn't weren't don't doesn't didn't can't couldn't won't wouldn't shouldn't hasn't haven't "
+    "hadn't".replace("'", "").split()
 )
 QUESTION_WORDS = frozenset(
     "what which who whom whose when where why how does did tell show give find list name please explain describe "
@@ -73,6 +75,7 @@ def _without_commas(match: re.Match[str]) -> str:
 
 def _chunk(chunk: str, tail: str) -> list[str]:
     """Tokens of one run of letters and digits: the whole first, then its parts."""
+    chunk = _CLITIC.sub("", chunk)
     if not _SPLITS.search(chunk):
         return [word(chunk + (tail if tail in {"++", "#"} else ""))]
     number = _NUMBER.fullmatch(chunk)
@@ -80,10 +83,9 @@ def _chunk(chunk: str, tail: str) -> list[str]:
         whole = chunk + tail
         parts = [number["value"], number["unit"] or ""]
     else:
-        chunk = chunk.removesuffix("'s")
         pieces = _SEPARATORS.split(chunk)
         if len(pieces) > 1 and "'" in chunk:  # don't, O'Brien, l'école
-            parts = [piece for piece in pieces if len(piece) > 2]
+            parts = [piece for piece in pieces if len(piece) > 2 and "".join(pieces) not in STOP_WORDS]
         else:
             parts = _PARTS.findall(chunk)
             parts += [digits for part in parts if not part.isalnum() for digits in _SEPARATORS.split(part)]

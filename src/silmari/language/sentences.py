@@ -40,7 +40,7 @@ _INITIALS = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]|[A-Z]")
 _QUOTATIVE = re.compile(r"(?:이?라[고는며면]|이?란\s|하[고며는였]|[고며]\s|는\s|[은을를이의도와과]\s|등)")
 _KOREAN_END = "다요까죠"
 _ABBREVIATIONS = frozenset(
-    "mr mrs ms dr prof sr jr st mt rev hon gen col lt sgt capt gov sen rep pres supt messrs mme mlle vs cf e.g i.e "
+    "mr mrs ms dr prof sr jr st mt rev hon gen col lt sgt capt gov sen rep supt messrs mme mlle vs cf e.g i.e "
     "eg ie al ca approx etc viz resp dept univ assn bros inc ltd co corp llc plc "
     "fig figs eq eqs sec ch vol vols no nos pp p ed eds art para ref refs tab ver ph.d m.d b.a m.a "
     "a.m p.m u.s u.k u.n e.u d.c".split()
@@ -208,6 +208,6 @@ def _abbreviated(text: str, begin: int, at: int, following: str) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
-    """Cut the blanks at both ends of a line."""
-    line = text[start:end]
-    return start + len(line) - len(line.lstrip()), start + len(line.rstrip())
+    """Cut the blanks at both ends of a line; a blank line gives ``start == end``."""
+    line = text[start:end].rstrip()
+    return start + len(line) - len(line.lstrip()), start + len(line)

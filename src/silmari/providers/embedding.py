@@ -101,6 +101,14 @@ class Embedder:
         vectors: NDArray[np.float32] = self._encoded(list(places), query=query)[rows]
         return vectors
 
+    def similarity(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Cosines of a question with some texts.
+
+        Raises:
+            ProviderError: As in `passages`.
+        """
+        return [float(cosine) for cosine in self.passages(texts) @ self.query(question)]
+
     def _question(self, text: str) -> NDArray[np.float32]:
         vector: NDArray[np.float32] = self._encoded([text], query=True)[0]
         vector.setflags(write=False)

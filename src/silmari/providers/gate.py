@@ -36,6 +36,7 @@ PRICES: Mapping[str, tuple[float, float]] = {
 }
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 _MAX_ATTEMPTS = 8
+_ENDINGS = frozenset({"finish_reason", "stop_reason", "done_reason"})
 
 
 class ReplyCache(Protocol):
@@ -143,7 +144,7 @@ class Gate:
                 return value
         reason = ""
         for _ in range(attempts):
-            message = await self.call(model.name, lambda: model.client.ainvoke(list(messages)))
+            message = await self.call(model.name, lambda: _readable(model.name, model.client.ainvoke(list(messages))))
             self.count(model.name, getattr(message, "usage_metadata", None), listed=model.priced)
             text = text_of(message)
             try:
@@ -170,26 +171,31 @@ class Gate:
             return
         deadline = time.monotonic() + self.total_timeout
         usage: Any = None
+        # A connection that is cut can look like an orderly end. OpenAI's protocol says when it is one.
+        finished = not model.name.startswith("openai:")
         async with self._slot():
 
             async def begin() -> tuple[AsyncGenerator[Any, None], Any]:
                 # Declared as a mere iterator; it is a generator, and must be closed.
                 opened: Any = model.client.astream(list(messages))
-                return opened, await anext(opened, None)
+                return opened, await _readable(model.name, anext(opened, None))
 
             stream, chunk = await self._repeated(model.name, begin, deadline)
 
             async def further() -> Any:
-                return await anext(stream, None)
+                return await _readable(model.name, anext(stream, None))
 
             async with aclosing(stream):
                 while chunk is not None:
                     usage = _added(usage, getattr(chunk, "usage_metadata", None))
+                    finished = finished or bool(_ENDINGS & set(chunk.response_metadata))
                     text = text_of(chunk)
                     if text:
                         yield text
                     chunk = await self._once(model.name, further, deadline, begun=True)
         self.count(model.name, usage, listed=model.priced)
+        if not finished:
+            raise ProviderError(f"The model {model.name} broke off its reply: the stream ended before the text did.")
 
     def recall(self, model: ChatModel, messages: Sequence[BaseMessage]) -> str | None:
         """A reply from the cache."""
@@ -261,7 +267,7 @@ class Gate:
             async with asyncio.timeout(limit):
                 return await once()
         except Exception as error:
-            fault = fault_of(error)
+            fault = None if isinstance(error, ProviderError) else fault_of(error)
             if fault is None:
                 raise
             if isinstance(error, TimeoutError):
@@ -269,6 +275,15 @@ class Gate:
             raise told(name, fault, begun=begun) from error
         finally:
             self.usage.seconds += time.monotonic() - start
+
+
+async def _readable(name: str, call: Awaitable[T]) -> T:
+    """The client's result; what it could not make sense of is the service's fault, not a bug."""
+    try:
+        return await call
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        words = " ".join(str(error).split())[:300]
+        raise ProviderError(f"The model {name} sent a reply that cannot be read; check base_url: {words}") from error
 
 
 _backoff = wait_random_exponential(multiplier=0.5, max=20)

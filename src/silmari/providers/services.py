@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -204,21 +205,30 @@ def from_name(provider: str, model: str, settings: Settings, prefixes: tuple[str
 
         def make() -> Embeddings:
             from langchain_openai import OpenAIEmbeddings
+            from openai import DefaultHttpxClient
 
             # Retries and lengths are ours; without the length check texts go as text, not as OpenAI's token
             # numbers, which other services do not know.
+            http = DefaultHttpxClient(timeout=settings.timeout)
             made: Embeddings = OpenAIEmbeddings(
-                max_retries=0, timeout=settings.timeout, check_embedding_ctx_length=False, chunk_size=2048, **arguments
+                max_retries=0,
+                timeout=settings.timeout,
+                check_embedding_ctx_length=False,
+                chunk_size=2048,
+                http_client=http,
+                **arguments,
             )
+            weakref.finalize(made, http.close)  # else its connections stay open until they are collected
             return made
     else:
         if importlib.util.find_spec("langchain") is None:
             raise MissingExtraError(
                 f"The embedder {provider}:{model} needs packages: run pip install langchain langchain-{provider}."
             )
+        opened = _by_langchain(provider, model)  # at once: a wrong name should not wait for the first text
 
         def make() -> Embeddings:
-            return _by_langchain(provider, model)
+            return opened
 
     return _embedder(make, f"{provider}:{model}", model, settings, prefixes, calls=min(_CALLS, settings.concurrency))
 
@@ -295,5 +305,6 @@ def _by_langchain(provider: str, model: str) -> Embeddings:
             f"The embedder {provider}:{model} needs a package: run pip install langchain-{provider}."
         ) from error
     except ValueError as error:
-        raise UsageError(f"The embedder {provider}:{model} cannot be opened: {error}") from error
+        said = " ".join(str(error).split())[:300].rstrip(".")
+        raise UsageError(f"The embedder {provider}:{model} cannot be opened, LangChain says: {said}.") from error
     return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 
@@ -30,7 +31,7 @@ def read(data: bytes, name: str, limits: Limits) -> Content:
     """
     source = decoded(data)
     # NUL bytes come from broken exports; they are no content and would end the cell in many programs.
-    text = source.text.replace("\0", "")
+    text = unicodedata.normalize("NFC", source.text.replace("\0", ""))
     delimiter = find_delimiter(text) or ("\t" if name.lower().endswith((".tsv", ".tab")) else ",")
     budget = Budget(limits)
     grid = _grid(text, delimiter, budget)
@@ -163,7 +164,11 @@ def _grid(text: str, delimiter: str, budget: Budget) -> list[GridRow]:
             record = [*record[: bound - 1], delimiter.join(record[bound - 1 :])]
         if not budget.take(max(len(record), usual)):
             break
-        cells = [budget.clean(field) for field in record]
+        joined = "".join(record)
+        if joined.isprintable() and len(joined) <= budget.limits.max_cell_chars:
+            cells = [field.strip() for field in record]  # the text is NFC already: nothing else to clean
+        else:
+            cells = [budget.clean(field) for field in record]
         widest = max(widest, len(cells))
         rows.append(GridRow(number, cells))
     for row in rows:

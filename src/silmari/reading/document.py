@@ -7,6 +7,7 @@ import hashlib
 import os
 import stat
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 from silmari.errors import UnreadableError
@@ -44,8 +45,13 @@ def read(path: Path, limits: Limits | None = None) -> list[Document]:
     name = os.path.basename(uri)
     kind = detect(data, name)
     if kind == "records":
-        return _records(data, name, uri)
-    content = _content(kind, data, name, limits)
+        try:
+            return _records(data, name, uri)
+        except UnreadableError as error:
+            # Lines of other JSON are text all the same; the note says why they are no records.
+            content = replace(_content("text", data, name, limits), notes=(f"Read as plain text: {error}.",))
+    else:
+        content = _content(kind, data, name, limits)
     date, source = _date(content, name, modified)
     return [
         Document(
@@ -124,8 +130,6 @@ def _content(kind: Kind, data: bytes, name: str, limits: Limits) -> Content:
 
 
 def _records(data: bytes, name: str, uri: str) -> list[Document]:
-    from dataclasses import replace
-
     from silmari.reading import records
 
     found = records.read(data, name)

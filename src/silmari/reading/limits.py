@@ -22,7 +22,7 @@ class Limits:
     """
 
     max_file_bytes: int = 200 * 1024 * 1024
-    max_pages: int = 2000
+    max_pages: int = 5000
     max_cells: int = 5_000_000
     max_cell_chars: int = 32_767
     max_inflated_bytes: int = 1024 * 1024 * 1024

@@ -85,7 +85,16 @@ def looks_like_records(head: str) -> bool:
         return start[1:].lstrip().startswith("{") and _TEXT_KEY.search(start) is not None
     lines = [line for line in start.split("\n") if line.strip()]
     objects = [line for line in lines if line.lstrip().startswith("{")]
-    return 2 * len(objects) >= len(lines) and any(_TEXT_KEY.search(line) for line in objects)
+    return 2 * len(objects) >= len(lines) and any(map(_has_text, objects))
+
+
+def _has_text(line: str) -> bool:
+    """Whether a line is an object with the field text, or would be if it were not broken or cut."""
+    try:
+        parsed = json.loads(line)
+    except ValueError:
+        return _TEXT_KEY.search(line) is not None
+    return isinstance(parsed, dict) and "text" in parsed
 
 
 def read(data: bytes, name: str = "") -> RecordFile:

@@ -39,6 +39,7 @@ class SheetFacts:
         errors: Text of error cells by (row, column), from 0.
         merged: Merged ranges as (top, left, bottom, right).
         last: The cell that was seen last.
+        claimed: How many cells the sheet says it has, where the parser believes that.
     """
 
     top: int = 1 << 30
@@ -49,6 +50,7 @@ class SheetFacts:
     errors: dict[tuple[int, int], str] = field(default_factory=dict)
     merged: list[tuple[int, int, int, int]] = field(default_factory=list)
     last: tuple[int, int] = (0, 0)
+    claimed: int = 0
 
     @property
     def area(self) -> int:
@@ -138,7 +140,7 @@ def _parsed_xlsx(pieces: Iterable[bytes]) -> SheetFacts:
         for piece in pieces:
             parser.Parse(piece, False)
         parser.Parse(b"", True)
-    except (expat.ExpatError, ValueError) as problem:
+    except (expat.ExpatError, LookupError, ValueError) as problem:
         raise DamagedFileError("a worksheet is no well-formed XML") from problem
     return facts
 
@@ -248,6 +250,8 @@ def _xls_sheet(stream: bytes, start: int) -> SheetFacts:
     for kind, at, length in _xls_records(stream, start):
         if kind == 0x000A:
             break
+        if kind == 0x0200:
+            facts.claimed = max(facts.claimed, _xls_dimensions(stream[at : at + length]))
         if kind not in _XLS_CELLS or length < 6:
             continue
         row, column = struct.unpack_from("<HH", stream, at)
@@ -263,13 +267,23 @@ def _xls_sheet(stream: bytes, start: int) -> SheetFacts:
     return facts
 
 
+def _xls_dimensions(body: bytes) -> int:
+    """Cells that a sheet claims to have; where the end lies before the start, as many as the parser then counts."""
+    if len(body) not in (10, 14):
+        return 0
+    top, bottom, left, right = struct.unpack_from("<IIHH" if len(body) == 14 else "<4H", body)
+    return ((bottom - top) & 0xFFFFFFFF) * ((right - left) & 0xFFFFFFFF) if bottom and right else 0
+
+
 def _xls_records(stream: bytes, start: int) -> Iterator[tuple[int, int, int]]:
-    at, end = start, len(stream) - 4
+    at, end = start, len(stream)
     unpack = struct.Struct("<HH").unpack_from
-    while at <= end:
+    while at + 4 <= end:
         kind, length = unpack(stream, at)
-        yield kind, at + 4, length
         at += 4 + length
+        if at > end:  # cut short
+            return
+        yield kind, at - length, length
 
 
 _ODS_TAG = re.compile(rb"<(/?)table:(table|table-row|table-cell|covered-table-cell)(?=[\s/>])([^>]*)>")

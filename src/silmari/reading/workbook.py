@@ -21,6 +21,7 @@ from silmari.reading.sheet_scan import SheetFacts, binary_records, scan_ods, sca
 PROTECTED = "is protected by a password; save a copy without it"
 DAMAGED = "is a damaged workbook; open it in a spreadsheet program and save it anew"
 _SPARSE = 4
+_WHOLE_XLS_SHEET = 65_536 * 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class _Container:
         data = zipped.member(self._data, self.parts[name], self.limits)
         try:
             return ET.fromstring(data)
-        except ET.ParseError as error:
+        except (ET.ParseError, LookupError, ValueError) as error:  # the latter two: an encoding that is none
             raise UnreadableError(DAMAGED) from error
 
 
@@ -194,6 +195,8 @@ def _old(data: bytes, limits: Limits) -> Workbook:
     if book.encrypted:
         raise UnreadableError(PROTECTED)
     _refuse_spread(book.sheets, limits)
+    if any(sheet.claimed > _WHOLE_XLS_SHEET for sheet in book.sheets):
+        raise UnreadableError(DAMAGED)  # the parser would reserve memory for all that is claimed
     about = summary(container)
     return Workbook(book.sheets, about.title, about.date)
 
