@@ -65,11 +65,11 @@ class KnowledgeBase:
         self.folder = settings.kb.expanduser().absolute()
         self.embedder = open_embedder(embedder if embedder is not None else settings.embedder, settings)
         self._llm = llm if llm is not None else settings.llm
-        self._analyser = Analyser(settings.user_dictionary)
+        self.analyser = Analyser(settings.user_dictionary)
         self._cache = VectorCache(settings.cache.expanduser())
         self._fingerprints = {
             "embedder": self.embedder.fingerprint if self.embedder else None,
-            "analyser": self._analyser.fingerprint,
+            "analyser": self.analyser.fingerprint,
             "splitter": splitter(settings.passage_words, settings.passage_chars),
         }
         # A base that is about to be rebuilt is opened whatever it was built with.
@@ -258,6 +258,7 @@ class KnowledgeBase:
         way: Way | None = None,
         k: int | None = None,
         filters: Filters | None = None,
+        duplicates: bool = False,
         trace: Trace | None = None,
     ) -> list[Hit]:
         """The passages that answer a question best.
@@ -267,12 +268,13 @@ class KnowledgeBase:
             way: ``sparse``, ``dense``, ``cascade`` or ``fused``; default: the settings'.
             k: How many, at most.
             filters: A `Filter`, or a mapping with ``category``, ``since``, ``until``, ``documents``.
+            duplicates: Whether passages that are nearly the same as a better one are kept.
             trace: Filled with what happened, if given.
 
         Raises:
             UsageError: The question has no words, or an argument is wrong.
         """
-        return self._search(question, way, k, filters, trace or Trace())[0]
+        return self._search(question, way, k, filters, trace or Trace(), duplicates)[0]
 
     async def asearch(
         self,
@@ -281,10 +283,13 @@ class KnowledgeBase:
         way: Way | None = None,
         k: int | None = None,
         filters: Filters | None = None,
+        duplicates: bool = False,
         trace: Trace | None = None,
     ) -> list[Hit]:
         """See `search`."""
-        return await asyncio.to_thread(self.search, question, way=way, k=k, filters=filters, trace=trace)
+        return await asyncio.to_thread(
+            self.search, question, way=way, k=k, filters=filters, duplicates=duplicates, trace=trace
+        )
 
     def ask(
         self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
@@ -394,7 +399,7 @@ class KnowledgeBase:
         pipeline = Pipeline(
             self.catalog,
             self._mirror,
-            self._analyser,
+            self.analyser,
             self.embedder,
             self._cache,
             limits,
@@ -424,7 +429,13 @@ class KnowledgeBase:
             return unrelated_mean(self.embedder, self.settings.cache.expanduser())
 
     def _search(
-        self, text: str, way: Way | None, k: int | None, filters: Filters | None, trace: Trace
+        self,
+        text: str,
+        way: Way | None,
+        k: int | None,
+        filters: Filters | None,
+        trace: Trace,
+        duplicates: bool = False,
     ) -> tuple[list[Hit], Question, Searcher]:
         chosen: Any = way or self.settings.way
         if chosen not in WAYS:
@@ -432,10 +443,11 @@ class KnowledgeBase:
         count = self.settings.k if k is None else k
         if not 1 <= count <= 1000:
             raise UsageError(f"k is {count}; it must be from 1 to 1000.")
-        question = Question(text, self._analyser, self.embedder)
+        question = Question(text, self.analyser, self.embedder)
         where = self._filter(filters)
         searcher = self._searcher()
-        return searcher.search(question, chosen, count, where, trace), question, searcher
+        hits = searcher.search(question, chosen, count, where, trace, duplicates=duplicates)
+        return hits, question, searcher
 
     async def _ask(self, question: str, way: Way | None, k: int | None, filters: Filters | None) -> Answer:
         from silmari.answering.generative import written
@@ -466,7 +478,7 @@ class KnowledgeBase:
                 total_timeout=chosen.total_timeout,
                 replies=self.catalog,
             ),
-            tokens=self._analyser.tokens,
+            tokens=self.analyser.tokens,
             min_relevance=chosen.min_relevance,
             similarity=None if self.embedder is None else self.embedder.similarity,
         )

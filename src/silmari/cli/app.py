@@ -8,7 +8,7 @@ import sys
 import typer
 
 from silmari import __version__
-from silmari.cli import add, ask, build, demo, doctor, documents, reindex, remove, search, show, status, sync
+from silmari.cli import add, ask, build, demo, doctor, documents, evaluate, reindex, remove, search, show, status, sync
 from silmari.cli.common import INTERRUPTED, NOTHING_DONE
 from silmari.errors import SilmariError
 
@@ -33,6 +33,7 @@ app.command("ask")(ask.ask)
 app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
+app.command("eval")(evaluate.evaluate)
 
 
 def _version(asked: bool) -> None:

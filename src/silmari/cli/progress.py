@@ -20,7 +20,12 @@ from rich.progress import (
 from silmari.cli.common import console
 from silmari.ingest import Progress
 
-_NAMES = {"read": "Reading files", "vectors": "Making vectors"}
+_NAMES = {
+    "read": "Reading files",
+    "vectors": "Making vectors",
+    "questions": "Embedding questions",
+    "search": "Asking questions",
+}
 
 
 class ProgressBars:
@@ -52,11 +57,10 @@ class ProgressBars:
 
     def __call__(self, progress: Progress) -> None:
         """Show how far a stage is."""
-        if progress.stage not in self._tasks:
-            self._tasks[progress.stage] = self._bars.add_task(_NAMES[progress.stage], total=progress.total, current="")
-        self._bars.update(
-            self._tasks[progress.stage],
-            completed=progress.done,
-            total=progress.total,
-            current=progress.current[:40],
-        )
+        self.show(progress.stage, progress.done, progress.total, progress.current)
+
+    def show(self, stage: str, done: int, total: int, current: str = "") -> None:
+        """Show how far any stage is, not only one of an ingest."""
+        if stage not in self._tasks:
+            self._tasks[stage] = self._bars.add_task(_NAMES[stage], total=total, current="")
+        self._bars.update(self._tasks[stage], completed=done, total=total, current=current[:40])

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from silmari.evaluation.beir import Dataset
 from silmari.evaluation.runner import Outcome, Report
 
 MISS_DEPTH = 5
@@ -55,7 +56,7 @@ def missed_questions(report: Report, depth: int = MISS_DEPTH) -> list[MissedQues
     for at, query in enumerate(report.queries):
         gains = report.dataset.qrels[query]
         relevant = sorted((document for document in gains if gains[document] > 0), key=lambda one: -gains[one])
-        labels = {document: _label(report, document) for document in relevant}
+        labels = {document: document_label(report.dataset, document) for document in relevant}
         ranks = {
             way: {document: rank for rank, (document, _) in enumerate(outcomes[at].documents, start=1)}
             for way, outcomes in report.outcomes.items()
@@ -96,8 +97,9 @@ def _reason(outcome: Outcome, relevant: Mapping[str, str], ranks: Mapping[str, i
     return " ".join(sentences)
 
 
-def _label(report: Report, document: str) -> str:
-    title = report.dataset.documents.get(document, ("", ""))[0]
+def document_label(dataset: Dataset, document: str) -> str:
+    """A document as sentences name it: by its title in quotes, else by its id."""
+    title = dataset.documents.get(document, ("", ""))[0]
     return f"“{title}”" if title else document
 
 

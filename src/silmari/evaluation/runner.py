@@ -35,6 +35,7 @@ class Found:
     Attributes:
         documents: (document id, score) of each passage, best first; a document may come several times.
         ms: Time that the search took; None takes the time that the call took.
+        embed_ms: How much of it went into the question's vector.
         model_calls: Calls of language models.
         cost: What they cost, in US dollars.
         trace: The search's trace as plain values (`Trace.as_json`), for the report.
@@ -42,6 +43,7 @@ class Found:
 
     documents: Sequence[Scored]
     ms: float | None = None
+    embed_ms: float = 0.0
     model_calls: int = 0
     cost: float = 0.0
     trace: Mapping[str, Any] = field(default_factory=dict)
@@ -60,6 +62,7 @@ class Outcome:
         documents: The first 10 documents, best first, each with its best passage's score.
         metrics: Value of each of `METRICS`.
         ms: Time in milliseconds.
+        embed_ms: How much of it went into the question's vector.
         trace: As the way gave it.
         error: Why the way failed on this question (it then found nothing); empty if it did not.
     """
@@ -68,6 +71,7 @@ class Outcome:
     documents: tuple[Scored, ...]
     metrics: Mapping[str, float]
     ms: float
+    embed_ms: float
     model_calls: int
     cost: float
     trace: Mapping[str, Any]
@@ -81,15 +85,17 @@ class Summary:
     Attributes:
         metrics: Mean of each of `METRICS`.
         times: Quantiles of the time: ``p50_ms`` and ``p95_ms``.
+        embed_ms: Median of how much of it went into the question's vector.
         model_calls: Mean number of language model calls per question.
         cost: Mean cost per question in US dollars.
-        intervals: 95 % bootstrap interval of everything above.
+        intervals: 95 % bootstrap interval of everything above but `embed_ms`.
         versus_first: Paired bootstrap of each metric against the first way; empty for the first way itself.
         failed: On how many questions the way failed.
     """
 
     metrics: Mapping[str, float]
     times: Mapping[str, float]
+    embed_ms: float
     model_calls: float
     cost: float
     intervals: Mapping[str, tuple[float, float]]
@@ -101,6 +107,7 @@ class Summary:
         return {
             **self.metrics,
             **self.times,
+            "embed_ms": self.embed_ms,
             "model_calls": self.model_calls,
             "cost": self.cost,
             "failed": self.failed,
@@ -119,6 +126,7 @@ class Report:
         ways: Summary by way, in the order in which the ways were given.
         outcomes: What each way found, by way, in the order of `queries`.
         notes: Sentences for the reader.
+        built_with: Fingerprints of what the ways ran on, by name; empty if they are not known.
     """
 
     dataset: Dataset
@@ -126,6 +134,7 @@ class Report:
     ways: Mapping[str, Summary]
     outcomes: Mapping[str, tuple[Outcome, ...]]
     notes: tuple[str, ...] = ()
+    built_with: Mapping[str, str | None] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The shape of ``eval --json``."""
@@ -134,6 +143,7 @@ class Report:
             "questions": len(self.queries),
             "ways": {name: summary.as_json() for name, summary in self.ways.items()},
             "notes": list(self.notes),
+            "built_with": dict(self.built_with),
         }
 
 
@@ -143,6 +153,20 @@ def best_passages(pairs: Iterable[Scored]) -> list[Scored]:
     for document, score in pairs:
         documents.setdefault(document, score)
     return list(documents.items())
+
+
+def asked(dataset: Dataset, limit: int | None = None) -> tuple[str, ...]:
+    """Ids of the questions that `evaluate` asks: the first so many of those that a document answers.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if limit is not None and limit < 1:
+        raise UsageError(f"limit is {limit}; at least one question must be asked.")
+    queries = tuple(dataset.judged()[:limit])
+    if not queries:
+        raise UsageError(f"{dataset.name} has no question with a relevant document; see its qrels.")
+    return queries
 
 
 def evaluate(
@@ -168,12 +192,7 @@ def evaluate(
     """
     if not ways:
         raise UsageError("There is no way to evaluate; name at least one.")
-    if limit is not None and limit < 1:
-        raise UsageError(f"limit is {limit}; at least one question must be asked.")
-    judged = dataset.judged()
-    queries = tuple(judged[:limit])
-    if not queries:
-        raise UsageError(f"{dataset.name} has no question with a relevant document; see its qrels.")
+    queries = asked(dataset, limit)
     outcomes: dict[str, list[Outcome]] = {name: [] for name in ways}
     for way in ways.values():
         _ask(dataset, queries[0], way)
@@ -194,7 +213,7 @@ def evaluate(
         queries,
         summaries,
         {name: tuple(one) for name, one in outcomes.items()},
-        _notes(dataset, len(judged), len(queries), summaries),
+        _notes(dataset, len(dataset.judged()), len(queries), summaries),
     )
 
 
@@ -213,6 +232,7 @@ def _ask(dataset: Dataset, query: str, way: SearchWay) -> Outcome:
         documents,
         measure([document for document, _ in documents], dataset.qrels[query]),
         took if found.ms is None else found.ms,
+        found.embed_ms,
         found.model_calls,
         found.cost,
         found.trace,
@@ -240,6 +260,7 @@ def _summary(outcomes: Sequence[Outcome], values: NDArray[np.float64], first: ND
     return Summary(
         metrics={name: float(means[at]) for at, name in enumerate(METRICS)},
         times={name: float(np.quantile(times, quantile)) for name, quantile in TIMES.items()},
+        embed_ms=float(np.median([one.embed_ms for one in outcomes])),
         model_calls=float(means[-2]),
         cost=float(means[-1]),
         intervals=intervals,

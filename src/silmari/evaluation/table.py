@@ -10,6 +10,7 @@ from silmari.evaluation.runner import TIMES, Report, Summary
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
 HEADINGS = {"ndcg@10": "nDCG@10", "mrr@10": "MRR@10"}
 SIGNIFICANT = 0.05
@@ -48,17 +49,19 @@ def make_table(report: Report) -> Table:
 
     The best mean of a row is bold; ▲ and ▼ mark what the paired bootstrap finds above or below the first way.
     """
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     first = next(iter(report.ways))
     table = Table(
-        title=f"{report.dataset.name}: {len(report.queries):,} questions, {len(report.dataset.documents):,} documents",
-        caption=f"Below each value its 95 % bootstrap interval. ▲ ▼: above or below {first}, paired, p < .05.",
+        title=Text(
+            f"{report.dataset.name}: {len(report.queries):,} questions, {len(report.dataset.documents):,} documents"
+        ),
+        caption=Text(f"Below each value its 95 % bootstrap interval. ▲ ▼: above or below {first}, paired, p < .05."),
     )
     table.add_column("", no_wrap=True)
     for name in report.ways:
-        table.add_column(escape(name), justify="right")
+        table.add_column(Text(name), justify="right")
     for metric in METRICS:
         best = max(summary.metrics[metric] for summary in report.ways.values())
         table.add_row(heading(metric), *(_quality(summary, metric, best) for summary in report.ways.values()))
@@ -75,13 +78,18 @@ def make_table(report: Report) -> Table:
     return table
 
 
-def _quality(summary: Summary, metric: str, best: float) -> str:
-    value, (low, high) = summary.metrics[metric], summary.intervals[metric]
-    shown = f"[bold]{share(value)}[/bold]" if value == best else share(value)
-    return f"{mark(summary, metric)}{shown}\n[dim]{share(low)}–{share(high)}[/dim]"
+def _quality(summary: Summary, metric: str, best: float) -> Text:
+    value, ends = summary.metrics[metric], summary.intervals[metric]
+    return _cell(mark(summary, metric), share(value), "bold" if value == best else "", ends, share)
 
 
-def _effort(value: float, ends: tuple[float, float], show: Callable[[float], str]) -> str:
-    if not value and not any(ends):
-        return "0"
-    return f"{show(value)}\n[dim]{show(ends[0])}–{show(ends[1])}[/dim]"
+def _effort(value: float, ends: tuple[float, float], show: Callable[[float], str]) -> Text:
+    return _cell("", show(value) if value or any(ends) else "0", "", ends if value or any(ends) else None, show)
+
+
+def _cell(sign: str, value: str, style: str, ends: tuple[float, float] | None, show: Callable[[float], str]) -> Text:
+    """The value, and below it its interval."""
+    from rich.text import Text
+
+    interval = (f"\n{show(ends[0])}–{show(ends[1])}", "dim") if ends else ""
+    return Text.assemble(sign, (value, style), interval)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ class Embedder:
         self.dimension = dimension
         self.batch_size = batch_size
         self._model = model
+        self._known: dict[str, NDArray[np.float32]] = {}
         self._kept = lru_cache(maxsize=_QUERIES_KEPT)(self._question)
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -76,7 +77,21 @@ class Embedder:
         Raises:
             ProviderError: As in `passages`.
         """
-        return self._kept(clean(text).strip())
+        cleaned = clean(text).strip()
+        known = self._known.get(cleaned)
+        return self._kept(cleaned) if known is None else known
+
+    def remember(self, questions: Sequence[str], vectors: NDArray[Any]) -> None:
+        """Take vectors that `queries` made at another time, so that `query` need not make them again.
+
+        Args:
+            questions: The texts.
+            vectors: Of the same fingerprint, shape (n, dimension); rounding to float16 does not matter.
+        """
+        rows = np.asarray(vectors, np.float32)
+        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        rows.setflags(write=False)
+        self._known.update(zip((clean(text).strip() for text in questions), rows, strict=True))
 
     def _distinct(self, texts: Sequence[str], *, query: bool) -> NDArray[np.float32]:
         places: dict[str, int] = {}

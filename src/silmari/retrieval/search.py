@@ -61,24 +61,31 @@ class Searcher:
     sample: Callable[[], Sequence[int]]
     unrelated: Callable[[], float] | None
 
-    def search(self, question: Question, way: Way, k: int, where: Filter, trace: Trace) -> list[Hit]:
-        """The best k distinct passages by a way.
+    def search(
+        self, question: Question, way: Way, k: int, where: Filter, trace: Trace, *, duplicates: bool = False
+    ) -> list[Hit]:
+        """The best k passages by a way, distinct ones unless `duplicates` are wanted too.
 
         Raises:
             UsageError: For a way that needs an embedder where there is none.
         """
         self._tell_readiness(question, way, trace)
         # Near-identical passages go later: take more than k, and all of it when that was not enough.
-        deep = 3 * k + 10
+        deep = k if duplicates else 3 * k + 10
         while True:
             ranked, ways = self._run(question, way, deep, where, trace)
             tokens = self.shelf.tokens([item for item, _ in ranked])
-            kept, dropped = distinct(((item, tokens[item]) for item, _ in ranked if item in tokens), k)
+            texts = [(item, tokens[item]) for item, _ in ranked if item in tokens]
+            if duplicates:
+                kept = [item for item, _ in texts]
+                break
+            kept, dropped = distinct(texts, k)
             if len(kept) == k or len(ranked) < deep or deep > 50 * k:
                 break
             deep *= 4
-        with trace.stage("distinct") as entry:
-            entry.update(kept=len(kept), dropped=dropped)
+        if not duplicates:
+            with trace.stage("distinct") as entry:
+                entry.update(kept=len(kept), dropped=dropped)
         return self._hits(question, way, kept, dict(ranked), tokens, ways, trace)
 
     def weights(self, question: Question) -> Mapping[str, float]:

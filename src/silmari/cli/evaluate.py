@@ -1,0 +1,71 @@
+"""``silmari eval``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from silmari.cli.common import INTERRUPTED, OK, SOME_FAILED, EmbedderName, Json, console, print_json
+from silmari.errors import UsageError
+
+
+def evaluate(
+    folder: Annotated[
+        Path, typer.Argument(help="A BEIR folder: corpus.jsonl, queries.jsonl and qrels/, gzipped or not.")
+    ],
+    way: Annotated[
+        list[str] | None,
+        typer.Option("--way", metavar="WAY", help="Measure this way; may be repeated.  [default: all]"),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first so many questions.")] = None,
+    engine: Annotated[str | None, typer.Option("--engine", metavar="URL", help="Engine, such as local.")] = None,
+    embedder: EmbedderName = None,
+    as_json: Json = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="REPORT", help="Write a report with plots and what was missed.")
+    ] = None,
+) -> None:
+    """Measure how well each way finds what answers the questions of a test collection."""
+    from silmari.cli.progress import ProgressBars
+    from silmari.evaluation.folder import evaluate_folder
+    from silmari.evaluation.html import make_html
+    from silmari.evaluation.table import make_table
+
+    if html is not None:
+        _check_writable(html)
+    try:
+        with ProgressBars() as bars:
+            report = evaluate_folder(
+                folder,
+                ways=way,
+                limit=limit,
+                embedder=embedder,
+                explain=html is not None,
+                on_progress=bars.show,
+                engine=engine,
+            )
+    except KeyboardInterrupt:
+        typer.echo("silmari: Stopped. Run the same command again to go on from here.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    if html is not None:
+        html.write_text(make_html(report), encoding="utf-8")
+    if as_json:
+        print_json(report.as_json())
+    else:
+        out = console()
+        out.print(make_table(report))
+        for note in report.notes:
+            out.print(note, style="dim", soft_wrap=True)
+        if html is not None:
+            out.print(f"The report is in {html}", soft_wrap=True)
+    raise typer.Exit(SOME_FAILED if any(one.failed for one in report.ways.values()) else OK)
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse what could not be written at the end of a long run."""
+    if path.is_dir():
+        raise UsageError(f"--html is {path}, which is a folder; name a file in it.")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"--html is {path}, but there is no folder {path.parent}; make it first.")
