@@ -187,9 +187,9 @@ def _cut(text: str, low: int, high: int) -> int:
 def _slices(units: list[_Unit]) -> Iterator[tuple[int, int]]:
     """Fill passages with units: evenly, rather at a paragraph's end than elsewhere, with a little overlap."""
     rest = sum(unit.weight for unit in units)
-    first = 0
+    first = lowest = 0
     while first < len(units):
-        begin = _overlap(units, first)
+        begin = _overlap(units, first, lowest)
         carried = sum(unit.weight for unit in units[begin:first])
         if carried + rest <= _SLACK:
             yield units[begin].start, units[-1].end
@@ -197,13 +197,14 @@ def _slices(units: list[_Unit]) -> Iterator[tuple[int, int]]:
         stop = _stop(units, first, carried, rest)
         yield units[begin].start, units[stop - 1].end
         rest -= sum(unit.weight for unit in units[first:stop])
-        first = stop
+        # A passage never holds all of the one before it.
+        first, lowest = stop, begin + 1
 
 
-def _overlap(units: list[_Unit], first: int) -> int:
+def _overlap(units: list[_Unit], first: int, lowest: int) -> int:
     """Where a passage whose new text begins with `first` starts: up to two short sentences earlier."""
     begin, weight = first, 0.0
-    while first - begin < 2 and begin > 0:
+    while first - begin < 2 and begin > lowest:
         before = units[begin - 1]
         weight += before.weight
         # A new paragraph stands for itself.
@@ -305,6 +306,10 @@ def _lines(columns: Sequence[str], row: Row) -> tuple[str, str]:
         for column, value in zip(columns, row.cells, strict=False)
         if value and not value.isspace()
     ]
+    values = {value for _, value in cells}
+    if len(cells) == len(columns) > 2 and len(values) == 1 and not _NUMBER.fullmatch(cells[0][1]):
+        # One cell merged over the whole row: a remark, said once.
+        return cells[0][1], cells[0][1]
     whole = " | ".join([f"{column}: {value}" for column, value in cells])
     if len(columns) >= _WIDE:
         cells = _without_numbers(cells)
