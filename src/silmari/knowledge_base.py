@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -72,12 +73,15 @@ class KnowledgeBase:
             "analyser": self._analyser.fingerprint,
             "splitter": splitter(settings.passage_words, settings.passage_chars),
         }
+        there = os.path.exists(self.folder / FILE_NAME)
         # A base that is about to be rebuilt is opened whatever it was built with.
-        compared = self._fingerprints if check or not (self.folder / FILE_NAME).exists() else {}
-        self.catalog = Catalog.open(self.folder, compared, create=create)
+        compared = self._fingerprints if check or not there else {}
+        # Whoever may not write to a base may still search it, as far as others have brought it.
+        readonly = there and not all(os.access(path, os.W_OK) for path in (self.folder, self.folder / FILE_NAME))
+        self.catalog = Catalog.open(self.folder, compared, create=create, readonly=readonly)
         self._mirror = Mirror(
             self.catalog,
-            lambda wait: Lease.try_take(self.folder, timeout=wait),
+            lambda wait: None if readonly else Lease.try_take(self.folder, timeout=wait),
             open_engine(settings.engine, self.folder),
         )
         self._background = Background()
@@ -340,9 +344,11 @@ class KnowledgeBase:
         named = str(target)
         if named.isdecimal() and (found := self.catalog.passages([int(named)])):
             return list(found.values())
-        document = self.catalog.document(named) or self.catalog.document(uri_of(named))
+        document = self.catalog.document(named) or self.catalog.document(uri_of(Path(named).expanduser()))
         if document is None:
-            raise UsageError(f"{named}: is not in the base; silmari list shows what is.")
+            inside = self.catalog.document_ids([named]) if named.strip() else ()
+            several = f"; it names {len(inside):,} documents, of which you can show one" if inside else ""
+            raise UsageError(f"{named}: is not in the base as a document{several}; silmari list shows what is.")
         ids = [passage.id for passage in self.catalog.passages_of(document.id)]
         return list(self.catalog.passages(ids).values())
 

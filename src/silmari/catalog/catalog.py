@@ -82,6 +82,14 @@ class Catalog:
     ) -> None:
         self.close()
 
+    def assert_writable(self) -> None:
+        """Do nothing.
+
+        Raises:
+            KnowledgeBaseError: The base was opened for reading only.
+        """
+        self._store.assert_writable()
+
     # Identity
 
     def identity(self) -> tuple[str, str]:

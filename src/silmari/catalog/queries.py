@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import os
 import re
 import unicodedata
 from collections import defaultdict
@@ -184,27 +185,30 @@ def of_uri(uri: str) -> ColumnElement[bool]:
 def document_ids(connection: Connection, patterns: Iterable[str]) -> frozenset[int]:
     """The documents at uris, in files or folders, or at uris that match a glob.
 
-    A glob such as ``*.pdf`` that does not start at the root matches at the end of a path; ``*`` also
-    matches slashes.
+    What exists is meant literally: a path as it is given, then the same seen from the working folder, and
+    only what is neither is a glob. One such as ``*.pdf`` that does not start at the root matches at the end
+    of a path; ``*`` also matches slashes.
     """
     found: set[int] = set()
-    for pattern in map(_nfc, patterns):
-        matches = set(
-            connection.execute(
-                select(sources.c.document_id).where(
-                    or_(
-                        sources.c.uri == pattern,
-                        sources.c.path == pattern,
-                        _under(sources.c.uri, _folder(pattern)),
+    for pattern in patterns:
+        for literal in _literals(pattern):
+            matches = set(
+                connection.execute(
+                    select(sources.c.document_id).where(
+                        or_(
+                            sources.c.uri == literal,
+                            sources.c.path == literal,
+                            _under(sources.c.uri, _folder(literal)),
+                        )
                     )
-                )
-            ).scalars()
-        )
-        if not matches and re.search(r"[*?\[]", pattern):
-            fits = re.compile(fnmatch.translate(pattern)).match
-            fits_end = re.compile(fnmatch.translate("*[/\\\\]" + pattern)).match
-            rows = connection.execute(select(sources.c.uri, sources.c.document_id))
-            matches = {row.document_id for row in rows if fits(row.uri) or fits_end(row.uri)}
+                ).scalars()
+            )
+            if matches:
+                break
+        else:
+            rows = connection.execute(select(sources.c.uri, sources.c.document_id)).all()
+            fitting = _fitting(pattern, {row.uri for row in rows})
+            matches = {row.document_id for row in rows if row.uri in fitting}
         found |= matches
     return frozenset(found)
 
@@ -217,17 +221,34 @@ def uris(connection: Connection, patterns: Iterable[str]) -> list[str]:
     found: set[str] = set()
     known = set(connection.execute(select(files.c.path)).scalars())
     # A record of a file goes by its own uri; everything else by its file.
-    for row in connection.execute(select(sources.c.uri, sources.c.path)):
-        known.add(row.uri)
-    for pattern in map(_nfc, patterns):
-        folder = _folder(pattern)
-        matches = {uri for uri in known if uri == pattern or uri.startswith(folder)}
-        if not matches and re.search(r"[*?\[]", pattern):
-            fits = re.compile(fnmatch.translate(pattern)).match
-            fits_end = re.compile(fnmatch.translate("*[/\\\\]" + pattern)).match
-            matches = {uri for uri in known if fits(uri) or fits_end(uri)}
+    known.update(connection.execute(select(sources.c.uri)).scalars())
+    for pattern in patterns:
+        for literal in _literals(pattern):
+            folder = _folder(literal)
+            matches = {uri for uri in known if uri == literal or uri.startswith(folder)}
+            if matches:
+                break
+        else:
+            matches = _fitting(pattern, known)
         found |= matches
     return sorted(found)
+
+
+def _literals(pattern: str) -> tuple[str, ...]:
+    """What a pattern is if it is a path or uri: as it is, and seen from the working folder."""
+    if not pattern.strip():
+        return ()
+    return _nfc(pattern), _nfc(os.path.abspath(os.path.expanduser(pattern)))
+
+
+def _fitting(pattern: str, known: Collection[str]) -> set[str]:
+    """Those uris that a glob matches: as a whole, seen from the working folder, or at their end."""
+    if not re.search(r"[*?\[]", pattern):
+        return set()
+    given, absolute = _literals(pattern)
+    globs = dict.fromkeys((given, absolute) if pattern.startswith((".", "~")) else (given, f"*[/\\\\]{given}"))
+    compiled = [re.compile(fnmatch.translate(glob)) for glob in globs]
+    return {uri for uri in known if any(glob.match(uri) for glob in compiled)}
 
 
 def categories(connection: Connection) -> frozenset[str]:

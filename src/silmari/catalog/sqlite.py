@@ -66,12 +66,23 @@ class SqliteStore:
             BusyError: Another process has been writing for too long.
             KnowledgeBaseError: The disk is full or failing, or the file is damaged.
         """
-        if self.readonly:
-            raise KnowledgeBaseError(f"The knowledge base {self.folder} was opened for reading only.")
+        self.assert_writable()
         with self._lock, self._explained(), self._engine.connect() as connection:
             connection = connection.execution_options(**{_WRITE: True})
             with connection.begin():
                 yield connection
+
+    def assert_writable(self) -> None:
+        """Do nothing.
+
+        Raises:
+            KnowledgeBaseError: The file was opened for reading only.
+        """
+        if self.readonly:
+            raise KnowledgeBaseError(
+                f"The knowledge base {self.folder} was opened for reading only; nothing was changed. "
+                "To write, give yourself the right to write to the folder and its files."
+            )
 
     def close(self) -> None:
         """Close all connections."""
