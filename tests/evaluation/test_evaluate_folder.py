@@ -260,7 +260,7 @@ def test_misses_are_explained(tmp_path: Path, embedder: WordEmbeddings) -> None:
         ({"limit": 0}, "limit is 0"),
         ({"split": "dev"}, r"no dev\.tsv"),
         ({"engine": "nowhere"}, "no engine named 'nowhere'"),
-        ({"embeder": "x"}, "no setting named embeder"),
+        ({"embedders": "x"}, "no setting named embedders"),
         ({"embedder": "oops"}, "embedder 'oops' cannot be read"),
     ],
 )
