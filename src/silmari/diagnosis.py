@@ -85,7 +85,12 @@ def _embedder(settings: Settings) -> Iterator[Finding]:
     embedder, reason = embedder_or_reason(None, settings)
     if embedder is None:
         chosen = settings.embedder == "none"
-        yield Finding("embedder", chosen, "none: BM25 only" if chosen else reason, "name another with --embedder or SILMARI_EMBEDDER")
+        yield Finding(
+            "embedder",
+            chosen,
+            "none: BM25 only" if chosen else reason,
+            "name another with --embedder or SILMARI_EMBEDDER",
+        )
         return
     for question, right, wrong in PAIRS:
         vector, passages = embedder.query(question), embedder.passages([right, wrong])

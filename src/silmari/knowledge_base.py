@@ -358,7 +358,8 @@ class KnowledgeBase:
         from silmari.reading import uri_of
 
         named = str(target)
-        if named.isdecimal() and (found := self.catalog.passages([int(named)])):
+        # SQLite's numbers have 19 digits at most.
+        if named.isdecimal() and len(named) < 19 and (found := self.catalog.passages([int(named)])):
             return list(found.values())
         document = self.catalog.document(named) or self.catalog.document(uri_of(Path(named).expanduser()))
         if document is None:
