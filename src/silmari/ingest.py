@@ -68,7 +68,7 @@ class AddReport:
         removed: URIs that `sync` took out because their files are gone.
         pending: How many texts still wait in each stage.
         notes: Sentences about the whole run.
-        problem: What kept vectors from being made, if the embedder failed; also among the notes.
+        problem: What kept vectors or the search index from being made; also among the notes.
     """
 
     files: list[FileResult] = field(default_factory=list)

@@ -183,7 +183,10 @@ class Intake:
         pending = pipeline.catalog.count_pending() if pipeline.embedder else 0
         if self.missing:
             report.notes.append(f"BM25 finds what was read; no vectors are made. {self.missing}")
-        if report.problem:
+        if lag and mirror.problem:
+            report.problem = mirror.problem
+            report.notes.append(f"What was read is kept, but cannot be searched yet. {report.problem}")
+        elif report.problem:
             report.notes.append(f"BM25 finds what was read, but vectors are missing. {report.problem}")
         elif lag or (pending and until == "all"):
             report.notes.append(

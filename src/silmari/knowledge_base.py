@@ -391,7 +391,7 @@ class KnowledgeBase:
             engine=self.settings.engine,
             engine_counts=self._mirror.engine.counts(),
             lag=lag,
-            notes=(self._missing,) if self._missing else (),
+            notes=tuple(note for note in (self._missing, self._mirror.problem) if note),
         )
 
     async def astatus(self) -> Status:
@@ -441,7 +441,7 @@ class KnowledgeBase:
                 passages, pending = self.catalog.counts()
                 self._counted = _Counted(seq, passages, passages - pending, self.catalog.sample(SAMPLE))
             counted = self._counted
-        ready = Readiness(counted.passages, counted.vectors, lag)
+        ready = Readiness(counted.passages, counted.vectors, lag, self._mirror.problem)
         return Searcher(self._mirror.engine, self.catalog, ready, counted.sample, self._unrelated)
 
     def _unrelated(self) -> float:

@@ -38,11 +38,13 @@ class Readiness:
         passages: Number of passages in the catalog.
         vectors: How many of them have a vector.
         lag: Changes that the engine does not show yet.
+        problem: Why, if the engine could not be written.
     """
 
     passages: int
     vectors: int
     lag: int
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +137,8 @@ class Searcher:
                 " and were found by BM25 only; run silmari build to complete them."
             )
         if ready.lag:
-            trace.note(
-                f"The last {ready.lag:,} changes are not searchable yet: another process is writing them, or you may"
-                " not write to this base."
-            )
+            why = ready.problem or "Another process is writing them, or you may not write to this base."
+            trace.note(f"The last {ready.lag:,} changes are not searchable yet. {why}")
 
     def _hits(
         self,
