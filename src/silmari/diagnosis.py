@@ -80,11 +80,11 @@ def _cache(settings: Settings) -> Iterator[Finding]:
 def _embedder(settings: Settings) -> Iterator[Finding]:
     import numpy as np
 
-    from silmari.providers.embedding import embedder_or_reason
+    from silmari.providers.embedding import CHOSEN_NONE, embedder_or_reason
 
     embedder, reason = embedder_or_reason(None, settings)
     if embedder is None:
-        chosen = settings.embedder == "none"
+        chosen = reason == CHOSEN_NONE
         yield Finding(
             "embedder",
             chosen,

@@ -403,7 +403,9 @@ class KnowledgeBase:
     @property
     def _missing(self) -> str:
         """Why there is no embedder although nobody chose to have none; else empty."""
-        return "" if self.settings.embedder == "none" else self._without
+        from silmari.providers.embedding import CHOSEN_NONE
+
+        return "" if self._without == CHOSEN_NONE else self._without
 
     def _filter(self, filters: Filters | None) -> Filter:
         return build_filter(filters, self.catalog.categories, self.catalog.document_ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import typer
@@ -11,6 +12,8 @@ from silmari import __version__
 from silmari.cli import add, ask, build, demo, doctor, documents, evaluate, reindex, remove, search, show, status, sync
 from silmari.cli.common import INTERRUPTED, NOTHING_DONE, harmless
 from silmari.errors import SilmariError
+
+_STOPPED = "Stopped. What was reported as done is kept; add again, or silmari build, goes on with the rest."
 
 app = typer.Typer(
     name="silmari",
@@ -55,12 +58,18 @@ def main() -> None:
         # A terminal that cannot show a character gets a question mark, not a crash.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    # A service manager's polite end is Ctrl-C: progress bars are taken down, and what is in hand is stored.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:  # what typer makes of Ctrl-C
+            _end(_STOPPED, INTERRUPTED)
+        raise
     except SilmariError as error:
         _end(str(error), NOTHING_DONE)
     except KeyboardInterrupt:
-        _end("Stopped. What was reported as done is kept; silmari build goes on with the rest.", INTERRUPTED)
+        _end(_STOPPED, INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away, as in `silmari list | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
