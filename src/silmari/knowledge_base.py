@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from silmari.overview import Status
 
 Filters = Filter | Mapping[str, Any]
-# Passages drawn at random to know how similar an average one is to a question.
-SAMPLE = 1_000
 
 
 class KnowledgeBase:
@@ -82,7 +80,6 @@ class KnowledgeBase:
         )
         self._background = Background()
         self._lock = threading.RLock()
-        self._sampled: tuple[int, Sequence[int]] = (-1, ())
 
     @classmethod
     def open(
@@ -412,14 +409,7 @@ class KnowledgeBase:
         lag = self._mirror.follow()
         counts = self.catalog.statistics()
         ready = Readiness(counts.passages, counts.passages - counts.pending["vectors"], lag)
-        return Searcher(self._mirror.engine, self.catalog, ready, self._sample, self._unrelated)
-
-    def _sample(self) -> Sequence[int]:
-        seq = self.catalog.last_seq()
-        with self._lock:
-            if self._sampled[0] != seq:
-                self._sampled = (seq, self.catalog.sample(SAMPLE))
-            return self._sampled[1]
+        return Searcher(self._mirror.engine, self.catalog, ready, self._unrelated)
 
     def _unrelated(self) -> float:
         from silmari.retrieval.relevance import unrelated_mean
