@@ -120,4 +120,4 @@ def _expected(
     slope = max(0.0, float(((x - x.mean()) * (y - y.mean())).sum() / spread)) if spread > 0 else 0.0
     # Few points make steep lines: nothing unseen is better than the best that was seen.
     line: NDArray[np.float64] = y.mean() + slope * (share[missing] - x.mean())
-    return np.minimum(line, meaning[~missing].max())
+    return np.minimum(line, float(meaning[~missing].max()))

@@ -115,9 +115,8 @@ class Searcher:
                 ranked, by_terms = cascade(question, self.engine, k, where)
                 lists = {"sparse": by_terms}
             elif way == "fused":
-                result = fused(
-                    question, self.engine, k, where, lambda item: self._covered(question, item), self.unrelated
-                )
+                covered = partial(self._covered, question)
+                result = fused(question, self.engine, k, where, covered, self.unrelated)
                 ranked, lists = result.ranked, {"sparse": result.sparse, "dense": result.dense}
             else:
                 raise UsageError(f"There is no way named {way}; the ways are {', '.join(WAYS)}.")
