@@ -35,5 +35,12 @@ format: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
+eval: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[openai,fast]"
+	$(BIN)/python -m benchmarks.evaluate_all
+
+eval-small: $(STAMP)
+	$(BIN)/python -m benchmarks.evaluate_all --small
+
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_fixtures import service
-from standin import StandIn
 
+from model_fixtures import service
 from silmari.answering.answer import Answer
 from silmari.errors import ProviderError
 from silmari.knowledge_base import KnowledgeBase
+from standin import StandIn
 
 __all__ = ["service"]
 

@@ -33,7 +33,7 @@ def test_a_near_passage_without_the_words_is_declined_and_a_farther_one_with_the
 
 
 def test_words_of_different_passages_are_not_added_up() -> None:
-    assert not answerable(WEIGHTS, [(0.3, ["연차"]), (0.3, ["휴가"])], 0.25)
+    assert not answerable(WEIGHTS, [(0.25, ["연차"]), (0.25, ["휴가"])], 0.25)
 
 
 def test_nothing_found_and_no_weights() -> None:

@@ -77,7 +77,10 @@ def test_titles_belong_to_the_text(tmp_path: Path, embedder: WordEmbeddings) -> 
 
 def test_a_split_document_counts_once_and_ten_documents_are_filled(tmp_path: Path, embedder: WordEmbeddings) -> None:
     long = "\n\n".join(f"등대지기 일지 {day}일째. " + f"등대에서 본 배 {day}척을 적는다. " * 30 for day in range(40))
-    others = {f"s{number}": ("", f"등대 {number}호는 항구에서 {number}미터 떨어져 있고 지키는 사람이 없다.") for number in range(12)}
+    others = {
+        f"s{number}": ("", f"등대 {number}호는 항구에서 {number}미터 떨어져 있고 지키는 사람이 없다.")
+        for number in range(12)
+    }
     documents = {"long": ("등대지기 일지", long), **others}
     folder = write(tmp_path, documents, {"q": "등대지기가 일지에 적은 배"}, {"q": {"long": 1, "s3": 1}})
     report = evaluate_folder(folder, embedder=embedder)
@@ -257,7 +260,7 @@ def test_misses_are_explained(tmp_path: Path, embedder: WordEmbeddings) -> None:
         ({"limit": 0}, "limit is 0"),
         ({"split": "dev"}, r"no dev\.tsv"),
         ({"engine": "nowhere"}, "no engine named 'nowhere'"),
-        ({"embeder": "x"}, "no setting named embeder"),
+        ({"embedders": "x"}, "no setting named embedders"),
         ({"embedder": "oops"}, "embedder 'oops' cannot be read"),
     ],
 )

@@ -140,7 +140,10 @@ class Searcher:
                 " and were found by BM25 only; run silmari build to complete them."
             )
         if ready.lag:
-            trace.note(f"Another process is writing: the last {ready.lag:,} changes are not searchable yet.")
+            trace.note(
+                f"The last {ready.lag:,} changes are not searchable yet: another process is writing them, or you may"
+                " not write to this base."
+            )
 
     def _hits(
         self,
