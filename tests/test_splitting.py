@@ -245,3 +245,14 @@ def test_fifty_thousand_rows_take_seconds() -> None:
     passages: list[Passage] = split(document(table(50_000, 10)))
     assert sum(passage.locator["rows"][1] - passage.locator["rows"][0] + 1 for passage in passages) == 50_000
     assert time.process_time() - start < 20
+
+
+def test_a_remark_merged_over_a_row_is_said_once() -> None:
+    rows = (Row(2, ("강릉지점", "150", "155")), Row(3, ("비고: 이전 준비금 포함",) * 3), Row(4, ("0", "0", "0")))
+    table = Table("예산", ("지점", "1분기", "2분기"), rows)
+    (passage,) = split(document(table))
+    assert passage.content.splitlines()[-3:] == [
+        "지점: 강릉지점 | 1분기: 150 | 2분기: 155",
+        "비고: 이전 준비금 포함",
+        "지점: 0 | 1분기: 0 | 2분기: 0",
+    ]

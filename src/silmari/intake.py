@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,15 +47,16 @@ class Intake:
     ) -> AddReport:
         """See `KnowledgeBase.sync`."""
         from silmari.reading import uri_of
+        from silmari.reading.discover import on_disk
 
         root = Path(folder).expanduser()
-        if not root.is_dir():
-            raise UsageError(f"{folder}: is no folder; sync takes one folder. Nothing was changed.")
         report = AddReport()
-        found, problems = self._discover([root], exclude)
+        found, problems = self._discover([folder], exclude)
         unlisted = [problem.uri for problem in problems]
         if uri_of(root) in unlisted:
             raise UsageError(f"{folder}: {problems[0].reason}. Nothing was changed.")
+        if not os.path.isdir(on_disk(root) or root):
+            raise UsageError(f"{folder}: is no folder; sync takes one folder. Nothing was changed.")
         report.files += problems
         self._read(found, report, on_progress)
         here = {uri_of(path) for path in found}
@@ -97,6 +99,7 @@ class Intake:
 
     def build(self, on_progress: OnProgress | None) -> AddReport:
         """See `KnowledgeBase.build`."""
+        self.pipeline.catalog.assert_writable()
         return self._finish(AddReport(), "all", on_progress)
 
     def reindex(self, wanted: Mapping[str, str | None], on_progress: OnProgress | None) -> AddReport:
@@ -121,8 +124,10 @@ class Intake:
             catalog.change_embedder(changed["embedder"])
         if "splitter" in changed:
             catalog.change_splitter(changed["splitter"])
-            paths = [Path(path) for path in catalog.file_paths()]
-            there = [path for path in paths if path.exists()]
+            from silmari.reading.discover import on_disk
+
+            paths = catalog.file_paths()
+            there = [path for path in map(on_disk, map(Path, paths)) if path is not None]
             self._read(there, report, on_progress)
             if len(there) < len(paths):
                 report.notes.append(
@@ -133,7 +138,7 @@ class Intake:
         return self._finish(report, "all", on_progress)
 
     def _discover(self, paths: Iterable[str | Path], exclude: Sequence[str]) -> tuple[list[Path], list[FileResult]]:
-        from silmari.reading.discover import discover
+        from silmari.reading import discover, uri_of
 
         found: list[Path] = []
         problems: list[FileResult] = []
@@ -141,7 +146,7 @@ class Intake:
             if item.problem is None:
                 found.append(item.path)
             else:
-                problems.append(FileResult(str(item.path), "failed", item.problem))
+                problems.append(FileResult(uri_of(item.path), "failed", item.problem))
         return found, problems
 
     def _read(self, found: Sequence[Path], report: AddReport, on_progress: OnProgress | None) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -32,6 +34,16 @@ if TYPE_CHECKING:
 Filters = Filter | Mapping[str, Any]
 # Passages drawn at random to know how similar an average one is to a question.
 SAMPLE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What a search needs to know of the base, as of a change's number."""
+
+    seq: int
+    passages: int
+    vectors: int
+    sample: Sequence[int]
 
 
 class KnowledgeBase:
@@ -72,17 +84,20 @@ class KnowledgeBase:
             "analyser": self.analyser.fingerprint,
             "splitter": splitter(settings.passage_words, settings.passage_chars),
         }
+        there = os.path.exists(self.folder / FILE_NAME)
         # A base that is about to be rebuilt is opened whatever it was built with.
-        compared = self._fingerprints if check or not (self.folder / FILE_NAME).exists() else {}
-        self.catalog = Catalog.open(self.folder, compared, create=create)
+        compared = self._fingerprints if check or not there else {}
+        # Whoever may not write to a base may still search it, as far as others have brought it.
+        readonly = there and not all(os.access(path, os.W_OK) for path in (self.folder, self.folder / FILE_NAME))
+        self.catalog = Catalog.open(self.folder, compared, create=create, readonly=readonly)
         self._mirror = Mirror(
             self.catalog,
-            lambda wait: Lease.try_take(self.folder, timeout=wait),
+            lambda wait: None if readonly else Lease.try_take(self.folder, timeout=wait),
             open_engine(settings.engine, self.folder),
         )
         self._background = Background()
         self._lock = threading.RLock()
-        self._sampled: tuple[int, Sequence[int]] = (-1, ())
+        self._counted: _Counted | None = None
 
     @classmethod
     def open(
@@ -345,9 +360,11 @@ class KnowledgeBase:
         named = str(target)
         if named.isdecimal() and (found := self.catalog.passages([int(named)])):
             return list(found.values())
-        document = self.catalog.document(named) or self.catalog.document(uri_of(named))
+        document = self.catalog.document(named) or self.catalog.document(uri_of(Path(named).expanduser()))
         if document is None:
-            raise UsageError(f"{named}: is not in the base; silmari list shows what is.")
+            inside = self.catalog.document_ids([named]) if named.strip() else ()
+            several = f"; it names {len(inside):,} documents, of which you can show one" if inside else ""
+            raise UsageError(f"{named}: is not in the base as a document{several}; silmari list shows what is.")
         ids = [passage.id for passage in self.catalog.passages_of(document.id)]
         return list(self.catalog.passages(ids).values())
 
@@ -410,16 +427,15 @@ class KnowledgeBase:
 
     def _searcher(self) -> Searcher:
         lag = self._mirror.follow()
-        counts = self.catalog.statistics()
-        ready = Readiness(counts.passages, counts.passages - counts.pending["vectors"], lag)
-        return Searcher(self._mirror.engine, self.catalog, ready, self._sample, self._unrelated)
-
-    def _sample(self) -> Sequence[int]:
         seq = self.catalog.last_seq()
         with self._lock:
-            if self._sampled[0] != seq:
-                self._sampled = (seq, self.catalog.sample(SAMPLE))
-            return self._sampled[1]
+            # Counting takes milliseconds in a large base: done again only when something has changed.
+            if self._counted is None or self._counted.seq != seq:
+                passages, pending = self.catalog.counts()
+                self._counted = _Counted(seq, passages, passages - pending, self.catalog.sample(SAMPLE))
+            counted = self._counted
+        ready = Readiness(counted.passages, counted.vectors, lag)
+        return Searcher(self._mirror.engine, self.catalog, ready, counted.sample, self._unrelated)
 
     def _unrelated(self) -> float:
         from silmari.retrieval.relevance import unrelated_mean

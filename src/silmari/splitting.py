@@ -30,6 +30,7 @@ _CJK = re.compile(
     "\U00020000-\U0003ffff]"
 )
 _TOKEN = re.compile(r"\S+")
+_INK = re.compile(r"\S")
 _CLAUSE = re.compile(r"[,;:，、；：·]\s*|\n|(?<=[고며서만])\s")
 _STOPPED = re.compile(r"[.!?…。！？|\t][\"'”’»」』)\]]*$")
 _NUMBER = re.compile(r"[-+(]?[\d,.\s]*\d[\d,.\s]*[)%]?")
@@ -126,7 +127,7 @@ def _units(text: str, measure: _Measure) -> list[_Unit]:
             leads = border > 1 and weight < _SHORT_LINE and not _STOPPED.search(text, start, end)
             units.append(_Unit(start, end, weight, border, leads))
             continue
-        pieces = list(_pieces(text, start, end, weight, measure))
+        pieces = [piece for block in _blocks(text, start, end, measure) for piece in _pieces(text, *block, measure)]
         units.extend(_Unit(a, b, measure(text[a:b]), 0) for a, b in pieces[:-1])
         last = pieces[-1]
         units.append(_Unit(*last, measure(text[slice(*last)]), border))
@@ -156,20 +157,38 @@ def _border(text: str, end: int, following: int) -> int:
     return 1 if not breaks else 2 if breaks == 1 else 3
 
 
-def _pieces(text: str, start: int, end: int, weight: float, measure: _Measure) -> Iterator[tuple[int, int]]:
+def _blocks(text: str, start: int, end: int, measure: _Measure) -> Iterator[tuple[int, int]]:
+    """Cut what goes on without end into blocks first, since `_pieces` weighs the rest after each piece."""
+    size = 10 * max(measure.chars, 6 * measure.words)
+    while end - start > size:
+        cut = _cut(text, start + size // 2, start + size)
+        yield start, start + len(text[start:cut].rstrip())
+        start = _ink(text, cut, end)
+    if start < end:
+        yield start, end
+
+
+def _ink(text: str, start: int, end: int) -> int:
+    """Where the first character that is not blank stands, or `end`."""
+    found = _INK.search(text, start, end)
+    return found.start() if found else end
+
+
+def _pieces(text: str, start: int, end: int, measure: _Measure) -> Iterator[tuple[int, int]]:
     """Cut one long sentence into pieces of equal weight, at a clause or a blank where there is one."""
-    count = int(weight / 0.9) + 1
+    weight = measure(text[start:end])
+    count = int(weight / 0.9) + 1 if weight > 1 else 1
     while count > 1:
         goal = start + (end - start) // count
         slack = max(1, (end - start) // count // 4)
         cut = _cut(text, max(start + 1, goal - slack), min(end - 1, goal))
-        stop = len(text[:cut].rstrip()) if text[cut - 1].isspace() else cut
+        stop = start + len(text[start:cut].rstrip()) if text[cut - 1].isspace() else cut
         # Where the weight is uneven, halve what is still too heavy.
         if measure(text[start:stop]) > 1 and stop - start > 1:
             count += 1
             continue
         yield start, stop
-        start = cut + len(text[cut:end]) - len(text[cut:end].lstrip())
+        start = _ink(text, cut, end)
         weight = measure(text[start:end])
         count = int(weight / 0.9) + 1 if weight > 1 else 1
     yield start, end
@@ -187,9 +206,9 @@ def _cut(text: str, low: int, high: int) -> int:
 def _slices(units: list[_Unit]) -> Iterator[tuple[int, int]]:
     """Fill passages with units: evenly, rather at a paragraph's end than elsewhere, with a little overlap."""
     rest = sum(unit.weight for unit in units)
-    first = 0
+    first = lowest = 0
     while first < len(units):
-        begin = _overlap(units, first)
+        begin = _overlap(units, first, lowest)
         carried = sum(unit.weight for unit in units[begin:first])
         if carried + rest <= _SLACK:
             yield units[begin].start, units[-1].end
@@ -197,13 +216,14 @@ def _slices(units: list[_Unit]) -> Iterator[tuple[int, int]]:
         stop = _stop(units, first, carried, rest)
         yield units[begin].start, units[stop - 1].end
         rest -= sum(unit.weight for unit in units[first:stop])
-        first = stop
+        # A passage never holds all of the one before it.
+        first, lowest = stop, begin + 1
 
 
-def _overlap(units: list[_Unit], first: int) -> int:
+def _overlap(units: list[_Unit], first: int, lowest: int) -> int:
     """Where a passage whose new text begins with `first` starts: up to two short sentences earlier."""
     begin, weight = first, 0.0
-    while first - begin < 2 and begin > 0:
+    while first - begin < 2 and begin > lowest:
         before = units[begin - 1]
         weight += before.weight
         # A new paragraph stands for itself.
@@ -305,6 +325,10 @@ def _lines(columns: Sequence[str], row: Row) -> tuple[str, str]:
         for column, value in zip(columns, row.cells, strict=False)
         if value and not value.isspace()
     ]
+    values = {value for _, value in cells}
+    if len(cells) == len(columns) > 2 and len(values) == 1 and not _NUMBER.fullmatch(cells[0][1]):
+        # One cell merged over the whole row: a remark, said once.
+        return cells[0][1], cells[0][1]
     whole = " | ".join([f"{column}: {value}" for column, value in cells])
     if len(columns) >= _WIDE:
         cells = _without_numbers(cells)

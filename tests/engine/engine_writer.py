@@ -1,12 +1,14 @@
 """A history that anyone can work out from the watermark alone, and programs that write and read it.
 
 Batch n adds the passages 10 n to 10 n + 9 and removes those of batch n − 4, so that four batches live.
-Run as ``python engine_writer.py write|read FOLDER LAST``.
+Run as ``python engine_writer.py write|read|dawdle FOLDER LAST``.
 """
 
 from __future__ import annotations
 
+import random
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +30,7 @@ def batch(n: int) -> list[Change]:
 
 def living(seq: int) -> set[int]:
     n = seq // STEP
-    return {id for id in range(10 * max(n - 3, 1), 10 * n + 10)} if seq else set()
+    return {id for id in range(10 * max(n - 3, 1), 10 * n + 10)} if seq >= STEP else set()
 
 
 def reference(seq: int) -> Reference:
@@ -58,6 +60,17 @@ def write(folder: Path, last: int) -> None:
     engine.close()
 
 
+def dawdle() -> None:
+    """Make this reader slow between learning what is published and opening it, so that a writer overtakes it."""
+    parse, chance = local.parse, random.Random(1)
+
+    def slow(raw: bytes) -> local.State | None:
+        time.sleep(chance.choice([0, 0, 0.05, 0.2]))
+        return parse(raw)
+
+    local.parse = slow
+
+
 def read(folder: Path, last: int) -> None:
     """Search until batch `last` is seen; every answer must be that of the watermark it was given under."""
     engine = local.LocalEngine(folder, writable=False)
@@ -77,9 +90,9 @@ def read(folder: Path, last: int) -> None:
                 own = random_unit(id).astype(np.float32)
                 cosines[id] = float(own @ QUESTION / np.linalg.norm(own) / np.linalg.norm(QUESTION))
             assert abs(cosine - cosines[id]) < 1e-5, (mark, id)
-        # The text may be one batch ahead of the watermark, never behind it.
+        # The text may be ahead of the watermark, never behind it nor in between.
         texts = {id for id, _ in engine.sparse({"서울": 1.0}, 1_000, ALL)}
-        assert texts == living(mark.seq) or texts >= living(mark.seq) - living(mark.seq + STEP), (mark, texts)
+        assert any(texts == living(mark.seq + STEP * ahead) for ahead in range(last + 1)), (mark, texts)
         seen.add(mark.seq)
         if mark.seq // STEP >= last:
             break
@@ -89,4 +102,6 @@ def read(folder: Path, last: int) -> None:
 
 if __name__ == "__main__":
     small_files()
-    {"write": write, "read": read}[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]))
+    if sys.argv[1] == "dawdle":
+        dawdle()
+    {"write": write, "read": read, "dawdle": read}[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]))

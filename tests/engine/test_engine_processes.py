@@ -30,7 +30,7 @@ def start(what: str, folder: Path, last: int) -> subprocess.Popen[str]:
 
 def test_readers_follow_a_writer(tmp_path: Path) -> None:
     last = 12
-    readers = [start("read", tmp_path / "engine", last) for _ in range(2)]
+    readers = [start(what, tmp_path / "engine", last) for what in ("read", "dawdle")]
     writer = start("write", tmp_path / "engine", last)
     try:
         for process in (writer, *readers):

@@ -52,6 +52,7 @@ class CitationStream:
         self._count = count
         self._pending = ""
         self._shown: list[str] = []
+        self._tail = ""
         self._order: list[int] = []
         self._dropped: list[int] = []
 
@@ -92,7 +93,7 @@ class CitationStream:
             mark = _MARK.match(rest)
             if mark and mark.end() <= _MAX_MARK:
                 kept = self._rewritten(blanks, mark["double"] or mark["single"])
-                if not kept and _OPEN_TAIL.search(("".join(self._shown[-3:]) + "".join(out))[-2 * _MAX_MARK :]):
+                if not kept and _OPEN_TAIL.search((self._tail + "".join(out))[-2 * _MAX_MARK :]):
                     # "[[9]1]" must not become "[1]" by losing its middle.
                     kept = "…"
                 out.append(kept)
@@ -105,6 +106,7 @@ class CitationStream:
                 self._pending = rest[1:]
         shown = "".join(out)
         self._shown.append(shown)
+        self._tail = (self._tail + shown)[-2 * _MAX_MARK :]
         return shown
 
     def _rewritten(self, blanks: str, inside: str) -> str:

@@ -82,6 +82,14 @@ class Catalog:
     ) -> None:
         self.close()
 
+    def assert_writable(self) -> None:
+        """Do nothing.
+
+        Raises:
+            KnowledgeBaseError: The base was opened for reading only.
+        """
+        self._store.assert_writable()
+
     # Identity
 
     def identity(self) -> tuple[str, str]:
@@ -292,6 +300,11 @@ class Catalog:
         """How many passages have no date, so that a filter by date leaves them out."""
         with self._store.read() as connection:
             return queries.undated_count(connection)
+
+    def counts(self) -> tuple[int, int]:
+        """How many passages there are, and how many of them wait for a vector."""
+        with self._store.read() as connection:
+            return queries.counts(connection)
 
     def statistics(self) -> Statistics:
         """Counts, what is left to do, and the files that are not in."""

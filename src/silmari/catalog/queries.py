@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from sqlalchemy import Connection, and_, func, or_, select
@@ -183,26 +184,30 @@ def of_uri(uri: str) -> ColumnElement[bool]:
 def document_ids(connection: Connection, patterns: Iterable[str]) -> frozenset[int]:
     """The documents at uris, in files or folders, or at uris that match a glob.
 
-    A glob such as ``*.pdf`` that does not start at the root matches at the end of a path; ``*`` also
-    matches slashes.
+    What exists is meant literally: a path as it is given, then the same seen from the working folder, and
+    only what is neither is a glob. One such as ``*.pdf`` that does not start at the root matches at the end
+    of a path; ``*`` also matches slashes.
     """
     found: set[int] = set()
-    for pattern in map(storable, patterns):
-        matches = set(
-            connection.execute(
-                select(sources.c.document_id).where(
-                    or_(
-                        sources.c.uri == pattern,
-                        sources.c.path == pattern,
-                        _under(sources.c.uri, _folder(pattern)),
+    for pattern in patterns:
+        for literal in _literals(pattern):
+            matches = set(
+                connection.execute(
+                    select(sources.c.document_id).where(
+                        or_(
+                            sources.c.uri == literal,
+                            sources.c.path == literal,
+                            _under(sources.c.uri, _folder(literal)),
+                        )
                     )
-                )
-            ).scalars()
-        )
-        if not matches:
-            fits = _glob(pattern)
-            rows = connection.execute(select(sources.c.uri, sources.c.document_id))
-            matches = {row.document_id for row in rows if fits(row.uri)}
+                ).scalars()
+            )
+            if matches:
+                break
+        else:
+            rows = connection.execute(select(sources.c.uri, sources.c.document_id)).all()
+            fitting = _fitting(pattern, {row.uri for row in rows})
+            matches = {row.document_id for row in rows if row.uri in fitting}
         found |= matches
     return frozenset(found)
 
@@ -213,13 +218,36 @@ def uris(connection: Connection, patterns: Iterable[str]) -> list[str]:
     Files that were skipped or failed are among them.
     """
     found: set[str] = set()
-    # A record goes by its own uri, and all records of a file by that of the file.
-    known = {*connection.execute(select(files.c.path)).scalars(), *connection.execute(select(sources.c.uri)).scalars()}
-    for pattern in map(storable, patterns):
-        folder = _folder(pattern)
-        matches = {uri for uri in known if uri == pattern or uri.startswith(folder)}
-        found |= matches or set(filter(_glob(pattern), known))
+    known = set(connection.execute(select(files.c.path)).scalars())
+    # A record of a file goes by its own uri; everything else by its file.
+    known.update(connection.execute(select(sources.c.uri)).scalars())
+    for pattern in patterns:
+        for literal in _literals(pattern):
+            folder = _folder(literal)
+            matches = {uri for uri in known if uri == literal or uri.startswith(folder)}
+            if matches:
+                break
+        else:
+            matches = _fitting(pattern, known)
+        found |= matches
     return sorted(found)
+
+
+def _literals(pattern: str) -> tuple[str, ...]:
+    """What a pattern is if it is a path or uri: as it is, and seen from the working folder."""
+    if not pattern.strip():
+        return ()
+    return storable(pattern), storable(os.path.abspath(os.path.expanduser(pattern)))
+
+
+def _fitting(pattern: str, known: Collection[str]) -> set[str]:
+    """Those uris that a glob matches: as a whole, seen from the working folder, or at their end."""
+    if not re.search(r"[*?\[]", pattern):
+        return set()
+    given, absolute = _literals(pattern)
+    globs = dict.fromkeys((given, absolute) if pattern.startswith((".", "~")) else (given, f"*[/\\\\]{given}"))
+    compiled = [re.compile(fnmatch.translate(glob)) for glob in globs]
+    return {uri for uri in known if any(glob.match(uri) for glob in compiled)}
 
 
 def categories(connection: Connection) -> frozenset[str]:
@@ -235,6 +263,12 @@ def undated_count(connection: Connection) -> int:
         .join(documents, documents.c.id == passages.c.document_id)
         .where(passages.c.date.is_(None), documents.c.day.is_(None))
     ).scalar_one()
+
+
+def counts(connection: Connection) -> tuple[int, int]:
+    """How many passages there are, and how many of them wait for a vector."""
+    held = connection.execute(select(func.count()).select_from(passages)).scalar_one()
+    return held, vectors.count_pending(connection)
 
 
 def statistics(connection: Connection) -> Statistics:
@@ -254,14 +288,6 @@ def statistics(connection: Connection) -> Statistics:
         failed=tuple(state for state in problems if state.status == "failed"),
         skipped=tuple(state for state in problems if state.status == "skipped"),
     )
-
-
-def _glob(pattern: str) -> Callable[[str], bool]:
-    """Whether a uri matches a glob; one that has none of its characters matches nothing."""
-    if not re.search(r"[*?\[]", pattern):
-        return lambda uri: False
-    whole, end = (re.compile(fnmatch.translate(start + pattern)).match for start in ("", "*[/\\\\]"))
-    return lambda uri: bool(whole(uri) or end(uri))
 
 
 def _folder(path: str) -> str:

@@ -66,8 +66,7 @@ class SqliteStore:
             BusyError: Another process has been writing for too long.
             KnowledgeBaseError: The disk is full or failing, or the file is damaged.
         """
-        if self.readonly:
-            raise KnowledgeBaseError(f"The knowledge base {self.folder} was opened for reading only.")
+        self.assert_writable()
         with self._lock, self._explained(), self._engine.connect() as connection:
             connection = connection.execution_options(**{_WRITE: True})
             with connection.begin():
@@ -81,6 +80,18 @@ class SqliteStore:
         except KnowledgeBaseError as error:
             return str(error)
         return None if found == "ok" else str(self._damaged(found))
+
+    def assert_writable(self) -> None:
+        """Do nothing.
+
+        Raises:
+            KnowledgeBaseError: The file was opened for reading only.
+        """
+        if self.readonly:
+            raise KnowledgeBaseError(
+                f"The knowledge base {self.folder} was opened for reading only; nothing was changed. "
+                "To write, give yourself the right to write to the folder and its files."
+            )
 
     def close(self) -> None:
         """Close all connections."""

@@ -22,6 +22,7 @@ from silmari.cli.common import (
     filters,
     open_base,
     print_json,
+    shown,
     where,
 )
 from silmari.cli.search import show_trace
@@ -72,8 +73,8 @@ def show(pieces: Any, explain: bool = False) -> Any:
             place = where(cited.source.locator, "ko" if korean else "en")
             dated = f", {cited.source.date}" if cited.source.date else ""
             out.print(f"[{cited.n}] {cited.source.title}{dated}" + (f", {place}" if place else ""), soft_wrap=True)
-            out.print(f"    {cited.source.uri}", style="dim", soft_wrap=True)
+            out.print(f"    {shown(cited.source.uri)}", style="dim", soft_wrap=True)
             for other in cited.source.also:
-                out.print(f"    {other}", style="dim", soft_wrap=True)
+                out.print(f"    {shown(other)}", style="dim", soft_wrap=True)
     show_trace(answer.trace, explain)
     return answer

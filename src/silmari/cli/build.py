@@ -12,6 +12,6 @@ def build(kb: Kb = None, embedder: EmbedderName = None, as_json: Json = False) -
 
     with open_base(kb, embedder=embedder) as base, ProgressBars() as bars:
         report = base.build(on_progress=bars)
-    if not report.pending.get("vectors"):
+    if not report.pending.get("vectors") and not report.notes:
         report.notes.append("Everything is complete.")
     finish(report, as_json)

@@ -84,6 +84,12 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
+def shown(uri: str) -> str:
+    """A path as short as it can be: seen from the working folder if it lies below it."""
+    path = Path(uri)
+    return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else uri
+
+
 def where(locator: Any, language: str = "en") -> str:
     """A locator as people say it: ``p. 3``, ``sheet 인사, rows 2–40``."""
     korean = language == "ko"

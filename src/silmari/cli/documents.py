@@ -14,6 +14,7 @@ from silmari.cli.common import (
     filters,
     open_base,
     print_json,
+    shown,
 )
 
 
@@ -39,7 +40,7 @@ def documents(
         table.add_column(name, justify="right" if name == "passages" else "left", overflow="fold")
     for entry in entries:
         dated = f"{entry.date} ({entry.date_source})" if entry.date else "–"
-        table.add_row(entry.category, dated, f"{entry.passages:,}", entry.title, entry.uri)
+        table.add_row(entry.category, dated, f"{entry.passages:,}", entry.title, shown(entry.uri))
     out = console()
     out.print(table)
     out.print(f"{len(entries):,} documents.")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from silmari.cli.common import NOTHING_DONE, EmbedderName, Json, Kb, console, open_base, print_json
+from silmari.cli.common import NOTHING_DONE, EmbedderName, Json, Kb, console, open_base, print_json, shown
 
 
 def remove(
@@ -23,7 +23,7 @@ def remove(
     else:
         out = console()
         for uri in removed:
-            out.print(f"removed: {uri}", soft_wrap=True)
+            out.print(f"removed: {shown(uri)}", soft_wrap=True)
         out.print(f"{len(removed):,} removed." if removed else "Nothing in the base has these paths; see silmari list.")
     if not removed:
         raise typer.Exit(NOTHING_DONE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from silmari.cli.common import NOTHING_DONE, OK, SOME_FAILED, console, print_json
+from silmari.cli.common import NOTHING_DONE, OK, SOME_FAILED, console, print_json, shown
 from silmari.ingest import AddReport
 
 
@@ -32,9 +32,9 @@ def _tell(report: AddReport) -> None:
     out = console()
     for file in report.files:
         if file.reason:
-            out.print(f"{file.status}: {file.uri}: {file.reason}", soft_wrap=True)
+            out.print(f"{file.status}: {shown(file.uri)}: {file.reason}", soft_wrap=True)
     for uri in report.removed:
-        out.print(f"removed: {uri}", soft_wrap=True)
+        out.print(f"removed: {shown(uri)}", soft_wrap=True)
     if line := summary(report):
         out.print(line)
     waiting = report.pending.get("vectors", 0)

@@ -22,6 +22,7 @@ from silmari.cli.common import (
     filters,
     open_base,
     print_json,
+    shown,
     where,
 )
 
@@ -50,8 +51,8 @@ def search(
         )
         used = way or base.settings.way
     if as_json:
-        shown = {"question": question, "way": used, "hits": [hit.as_json() for hit in hits], "trace": trace.as_json()}
-        print_json(shown)
+        result = {"question": question, "way": used, "hits": [hit.as_json() for hit in hits], "trace": trace.as_json()}
+        print_json(result)
         return
     out = console()
     for hit in hits:
@@ -61,7 +62,7 @@ def search(
         similarity = "–" if hit.similarity is None else f"{hit.similarity:.3f}"
         out.print(f"{hit.rank}. {source.title}{dated}" + (f", {place}" if place else ""), style="bold", soft_wrap=True)
         out.print(f"   relevance {hit.relevance:.2f}  similarity {similarity}  score {hit.score:.3f}", style="dim")
-        out.print(f"   {source.uri}", style="dim", soft_wrap=True)
+        out.print(f"   {shown(source.uri)}", style="dim", soft_wrap=True)
         out.print(_indent(_shorten(hit.passage.content)))
         out.print()
     if not hits:

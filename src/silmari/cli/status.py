@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from silmari.cli.common import EmbedderName, Json, Kb, console, open_base, print_json
+from silmari.cli.common import EmbedderName, Json, Kb, console, open_base, print_json, shown
 
 
 def status(kb: Kb = None, embedder: EmbedderName = None, as_json: Json = False) -> None:
@@ -23,4 +23,4 @@ def status(kb: Kb = None, embedder: EmbedderName = None, as_json: Json = False) 
         out.print(f"Pending    {stage}: {count:,}" + ("  (silmari build completes them)" if count else ""))
     for name, problems in (("Failed", state.failed), ("Skipped", state.skipped)):
         for uri, reason in problems:
-            out.print(f"{name:10} {uri}: {reason}", soft_wrap=True)
+            out.print(f"{name:10} {shown(uri)}: {reason}", soft_wrap=True)

@@ -7,6 +7,7 @@ the same changes again mends the rest.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,11 +29,13 @@ from silmari.model import Filter, Kind
 # Up to here an exact scan takes about a millisecond, and a graph is not worth its building.
 EXACT_ROWS = 20_000
 # The graph grows when at least this many rows, and this share of all, are not in it.
-_GROW_ROWS = 8_192
-_GROW_SHARE = 0.1
+_GROW_ROWS = 4_096
+_GROW_SHARE = 0.05
 # Files are written anew when at least this many of their entries, and this share, are dead.
 _DEAD_ENTRIES = 1_000
 _DEAD_SHARE = 0.2
+# How often a reader opens what is published before it lets a very busy writer be ahead of it.
+_OVERTAKEN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,8 @@ class _Snapshot:
 class LocalEngine:
     """An `Engine` in a folder of its own.
 
-    Searches may run in several threads and while one thread applies changes; they see the last published state.
+    Searches may run in several threads and while one thread applies changes; they see the last published state
+    (texts, which are committed first, may be those of the next).
     A folder that is missing, damaged or of another layout gives no watermark and finds nothing until `reset`.
 
     Args:
@@ -201,22 +205,26 @@ class LocalEngine:
 
     def _load(self) -> None:
         """Open what is published; None if there is nothing, or nothing whole."""
-        before = None
-        while True:
+        tried: bytes | None = None
+        found: _Snapshot | None = None
+        for turn in itertools.count():
             raw = read_raw(self._folder)
-            if raw is None or raw == before:
-                # Missing, or the same state failed twice: no writer was just replacing its files.
-                self._now = None
-                return
-            before = raw
-            state = parse(raw)
-            if state is None:
-                continue
-            try:
-                self._now = self._open(raw, state)
-            except (OSError, ValueError, KeyError, RuntimeError):
-                continue
-            return
+            # The same state again: if it is open, no writer has overtaken us, and if it cannot be opened, no
+            # writer was just replacing its files.
+            if raw == tried or (found is not None and turn >= _OVERTAKEN):
+                break
+            tried, found = raw, self._whole(raw)
+            self._now = found or self._now
+        self._now = found
+
+    def _whole(self, raw: bytes | None) -> _Snapshot | None:
+        state = parse(raw) if raw is not None else None
+        if raw is None or state is None:
+            return None
+        try:
+            return self._open(raw, state)
+        except (OSError, ValueError, KeyError, RuntimeError):
+            return None
 
     def _open(self, raw: bytes, state: State, text: TextIndex | None = None) -> _Snapshot:
         old = self._now

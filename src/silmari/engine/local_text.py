@@ -44,6 +44,11 @@ def _disk() -> Iterator[None]:
         raise OSError(str(problem)) from problem
 
 
+def _share(path: Path) -> None:
+    """Let whoever may read the folder read its table of contents, which tantivy keeps for its writer alone."""
+    (path / "meta.json").chmod(path.stat().st_mode & 0o666)
+
+
 class TextIndex:
     """One folder of tantivy: searched by everyone, written by the lease holder.
 
@@ -77,6 +82,7 @@ class TextIndex:
         path.mkdir(parents=True)
         with _disk():
             tantivy.Index(_schema(), path=str(path))
+        _share(path)
         return cls(path)
 
     @property
@@ -146,6 +152,7 @@ class TextIndex:
                 self._writer.add_document(document)
         with _disk():
             self._writer.commit()
+        _share(self.path)
         self._unfinished = False
         self.reload()
 

@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ _PREDICATES = frozenset({"VV", "VA"})
 # What adjoins without a blank to form a compound: nouns, affixes, numbers with their counters, Latin letters.
 _JOINED = frozenset({"NNG", "NNP", "NNB", "NR", "XR", "XPN", "XSN", "UN", "SL", "SN", "SH"})
 _PARTICLES = re.compile(r"(?<=..)(?:에서는|에서|에게|으로|까지|부터|처럼|보다|은|는|이|가|을|를|에|의|와|과|도|로)$")
+_LOADING = threading.Lock()
 _TAGS = frozenset("NNG NNP NNB NR NP VV VA VX MM MAG MAJ IC XPN XSN XR SL SN".split())
 
 
@@ -59,9 +61,8 @@ class Korean:
     """
 
     def __init__(self, user_dictionary: Path | None = None) -> None:
-        self._entries = _entries(user_dictionary) if user_dictionary else []
+        self._entries = tuple(_entries(user_dictionary)) if user_dictionary else ()
         self._kiwi: Any = None
-        self._loading = threading.Lock()
 
     def words(self, text: str) -> list[Word]:
         """The Hangul words of one text, in order."""
@@ -76,15 +77,21 @@ class Korean:
         return (_words(text, next(analysed)) if has else [] for text, has in zip(texts, korean, strict=True))
 
     def _loaded(self) -> Any:
-        with self._loading:
-            if self._kiwi is None:
-                from kiwipiepy import Kiwi
+        if self._kiwi is None:
+            with _LOADING:
+                self._kiwi = _kiwi(self._entries)
+        return self._kiwi
 
-                kiwi = Kiwi(load_typo_dict=False, load_multi_dict=False)
-                for word, tag, score in self._entries:
-                    kiwi.add_user_word(word, tag, score)
-                self._kiwi = kiwi
-            return self._kiwi
+
+@lru_cache(maxsize=4)
+def _kiwi(entries: tuple[tuple[str, str, float], ...]) -> Any:
+    """Kiwi with these words added; kept, since it takes a second and half a gigabyte, for all bases of a process."""
+    from kiwipiepy import Kiwi
+
+    kiwi = Kiwi(load_typo_dict=False, load_multi_dict=False)
+    for word, tag, score in entries:
+        kiwi.add_user_word(word, tag, score)
+    return kiwi
 
 
 def _entries(path: Path) -> list[tuple[str, str, float]]:

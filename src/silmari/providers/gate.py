@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
-from silmari.errors import ProviderError
+from silmari.errors import KnowledgeBaseError, ProviderError
 from silmari.providers.chat import ChatModel
 from silmari.providers.faults import Fault, ServiceError, fault_of, told
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 # US dollars for a million tokens in and out, as listed by the provider; override with `prices`.
 PRICES: Mapping[str, tuple[float, float]] = {
@@ -205,7 +207,10 @@ class Gate:
     def remember(self, model: ChatModel, messages: Sequence[BaseMessage], reply: str) -> None:
         """Cache a reply that proved useful."""
         if self.replies:
-            self.replies.put_reply(model.identity, reply_key(messages), reply)
+            try:
+                self.replies.put_reply(model.identity, reply_key(messages), reply)
+            except KnowledgeBaseError as error:  # read-only, busy or full: the reply is there all the same
+                _log.info("A model's reply is not kept: %s", error)
 
     def count(self, name: str, usage: Any, *, listed: bool = True) -> None:
         """Count tokens and cost of one reply.

@@ -50,8 +50,11 @@ def discover(paths: Sequence[str | Path], exclude: Sequence[str] = ()) -> Iterat
     excluded = _excluder(exclude)
     seen: set[str] = set()
     for given in paths:
+        if not str(given).strip():  # to Python the empty path is the working folder, to a person a slip
+            yield Found(Path(given), "was given as an empty path; name a file or folder")
+            continue
         for found in _expand(Path(given).expanduser(), excluded):
-            key = unicodedata.normalize("NFC", os.path.abspath(found.path))
+            key = written(os.path.abspath(found.path))
             if key not in seen:
                 seen.add(key)
                 yield found
@@ -60,23 +63,24 @@ def discover(paths: Sequence[str | Path], exclude: Sequence[str] = ()) -> Iterat
 def on_disk(path: Path) -> Path | None:
     """The path as the disk spells it, found in any normal form of Unicode; None if there is none.
 
-    Systems differ in how they store ``가``: as one character or decomposed, as the same name or two.
+    Systems differ in how they store ``가``: as one character or decomposed, as the same name or two. A name
+    with bytes that are no UTF-8 is found as it is `written` too.
     """
     if os.path.lexists(path):
         return path
-    if str(path).isascii():
+    if str(path).isascii() and "\\udc" not in str(path):
         return None
     anchor = Path(path.anchor) if path.anchor else Path()
     current = anchor
     for part in path.parts[1:] if path.anchor else path.parts:
         step = current / part
         if not os.path.lexists(step):
-            wanted = unicodedata.normalize("NFC", part)
+            wanted = written(part)
             try:
                 names = sorted(os.listdir(current))
             except OSError:
                 return None
-            same = next((name for name in names if unicodedata.normalize("NFC", name) == wanted), None)
+            same = next((name for name in names if written(name) == wanted), None)
             if same is None:
                 return None
             step = current / same
@@ -134,6 +138,9 @@ def _excluder(patterns: Sequence[str]) -> _Test:
 
 def _expand(path: Path, excluded: _Test) -> Iterator[Found]:
     real = on_disk(path)
+    if real is None and (refused := _refused(path)):
+        yield Found(path, refused)
+        return
     if real is None:
         if _MAGIC.search(str(path)):
             yield from _glob(path, excluded)
@@ -147,7 +154,7 @@ def _expand(path: Path, excluded: _Test) -> Iterator[Found]:
         return
     if stat.S_ISDIR(mode):
         yield from _walk(real, excluded)
-    elif excluded(_nfc(real.name)):
+    elif excluded(written(real.name)):
         return
     elif stat.S_ISREG(mode):
         yield Found(real)
@@ -155,11 +162,22 @@ def _expand(path: Path, excluded: _Test) -> Iterator[Found]:
         yield Found(real, "is no regular file")
 
 
+def _refused(path: Path) -> str | None:
+    """Why one may not even see whether there is something at a path, or None."""
+    try:
+        os.lstat(path)
+    except PermissionError as error:
+        return _reason(error)
+    except (OSError, ValueError):
+        pass
+    return None
+
+
 def _glob(path: Path, excluded: _Test) -> Iterator[Found]:
     parts = path.parts
     first = next(index for index, part in enumerate(parts) if _MAGIC.search(part))
     root = on_disk(Path(*parts[:first])) if first else Path()
-    if root is None or not root.is_dir():
+    if root is None or not os.path.isdir(root):
         yield Found(path, "matches nothing: the folder before the pattern does not exist")
         return
     wanted = glob_regex("/".join(parts[first:]))
@@ -191,7 +209,7 @@ def _walk(
                 continue
             visited.add((status.st_dev, status.st_ino))
             with os.scandir(folder) as entries:
-                listed = sorted(entries, key=lambda entry: _nfc(entry.name))
+                listed = sorted(entries, key=lambda entry: written(entry.name))
         except OSError as error:
             yield Found(folder, _reason(error))
             continue
@@ -199,7 +217,7 @@ def _walk(
             continue
         below: list[tuple[Path, str, bool]] = []
         for entry in listed:
-            name = _nfc(entry.name)
+            name = written(entry.name)
             path = f"{relative}{name}"
             if _is_passed(name) or excluded(path):
                 continue
@@ -224,8 +242,9 @@ def _is_passed(name: str) -> bool:
     return name.startswith((".", "~$")) or lower in _PASSED_FOLDERS or lower in _PASSED_FILES
 
 
-def _nfc(name: str) -> str:
-    return unicodedata.normalize("NFC", name)
+def written(name: str) -> str:
+    """A name as it is written down: NFC, and bytes of it that are no UTF-8 as escapes."""
+    return unicodedata.normalize("NFC", name).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _reason(error: OSError) -> str:

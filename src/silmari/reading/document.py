@@ -6,7 +6,6 @@ import datetime as dt
 import hashlib
 import os
 import stat
-import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from silmari.model import DateSource, Document
 from silmari.reading.content import Content
 from silmari.reading.dates import date_in_name
 from silmari.reading.detect import Kind, detect
-from silmari.reading.discover import on_disk
+from silmari.reading.discover import on_disk, written
 from silmari.reading.limits import Limits
 
 _PIECE = 1 << 20
@@ -68,8 +67,8 @@ def read(path: Path, limits: Limits | None = None) -> list[Document]:
 
 
 def uri_of(path: str | Path) -> str:
-    """The uri of a file: its absolute path, NFC."""
-    return unicodedata.normalize("NFC", os.path.abspath(path))
+    """The uri of a file: its absolute path, NFC; bytes of its name that are no UTF-8 are written out."""
+    return written(os.path.abspath(path))
 
 
 def _bytes(path: Path, limits: Limits) -> tuple[bytes, float]:

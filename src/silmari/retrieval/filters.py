@@ -43,8 +43,18 @@ def build_filter(
         categories=_categories(filters.get("category"), known),
         since=since,
         until=until,
-        documents=None if documents is None else frozenset(document_ids(_several(documents))),
+        documents=None if documents is None else _documents(_several(documents), document_ids),
     )
+
+
+def _documents(names: Collection[str], document_ids: Callable[[Iterable[str]], Collection[int]]) -> frozenset[int]:
+    found: set[int] = set()
+    for name in names:
+        ids = document_ids([name])
+        if not ids:  # a slip of the pen must not look like "your documents do not say"
+            raise UsageError(f"{name}: no document in the base has this path; silmari list shows what is there.")
+        found.update(ids)
+    return frozenset(found)
 
 
 def _several(value: Any) -> list[str]:

@@ -58,7 +58,7 @@ class Searcher:
     engine: Engine
     shelf: Shelf
     readiness: Readiness
-    sample: Callable[[], Sequence[int]]
+    sample: Sequence[int]
     unrelated: Callable[[], float] | None
 
     def search(
@@ -112,7 +112,7 @@ class Searcher:
                 ranked, by_terms = cascade(question, self.engine, k, where)
                 lists = {"sparse": by_terms}
             elif way == "fused":
-                result = fused(question, self.engine, k, where, self.sample(), self.readiness.passages)
+                result = fused(question, self.engine, k, where, self.sample, self.readiness.passages)
                 ranked, lists = result.ranked, {"sparse": result.sparse, "dense": result.dense}
             else:
                 raise UsageError(f"There is no way named {way}; the ways are {', '.join(WAYS)}.")
@@ -136,7 +136,10 @@ class Searcher:
                 " and were found by BM25 only; run silmari build to complete them."
             )
         if ready.lag:
-            trace.note(f"Another process is writing: the last {ready.lag:,} changes are not searchable yet.")
+            trace.note(
+                f"The last {ready.lag:,} changes are not searchable yet: another process is writing them, or you may"
+                " not write to this base."
+            )
 
     def _hits(
         self,
