@@ -80,11 +80,17 @@ def _cache(settings: Settings) -> Iterator[Finding]:
 def _embedder(settings: Settings) -> Iterator[Finding]:
     import numpy as np
 
-    from silmari.providers.embedding import open_embedder
+    from silmari.providers.embedding import embedder_or_reason
 
-    embedder = open_embedder(settings.embedder, settings)
+    embedder, reason = embedder_or_reason(None, settings)
     if embedder is None:
-        yield Finding("embedder", True, "none: BM25 only")
+        chosen = settings.embedder == "none"
+        yield Finding(
+            "embedder",
+            chosen,
+            "none: BM25 only" if chosen else reason,
+            "name another with --embedder or SILMARI_EMBEDDER",
+        )
         return
     for question, right, wrong in PAIRS:
         vector, passages = embedder.query(question), embedder.passages([right, wrong])

@@ -68,12 +68,14 @@ class AddReport:
         removed: URIs that `sync` took out because their files are gone.
         pending: How many texts still wait in each stage.
         notes: Sentences about the whole run.
+        problem: What kept vectors or the search index from being made; also among the notes.
     """
 
     files: list[FileResult] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     pending: Mapping[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    problem: str | None = None
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -167,6 +169,8 @@ class Pipeline:
         """
         if self.embedder is None:
             return
+        # A base that was made without an embedder takes the first one that comes.
+        self.catalog.set_fingerprint("embedder", self.embedder.fingerprint)
         done, total = 0, self.catalog.count_pending()
         unsaved: dict[bytes, Any] = {}
         saved = published = time.monotonic()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from silmari.errors import UsageError
+from silmari.errors import MissingExtraError, ProviderError, UsageError
 from silmari.ingest import AddReport, FileResult, OnProgress, Pipeline, Progress, analysed_text
 
 if TYPE_CHECKING:
@@ -23,10 +23,16 @@ PATIENCE = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """The pipeline, and what to pass over."""
+    """The pipeline, and what goes for all that comes in.
+
+    Attributes:
+        exclude: Glob patterns to pass over.
+        missing: Why there is no embedder although one was expected; empty if nothing is missing.
+    """
 
     pipeline: Pipeline
     exclude: Sequence[str]
+    missing: str = ""
 
     def add(
         self, paths: Iterable[str | Path], exclude: Sequence[str], until: Until, on_progress: OnProgress | None
@@ -137,6 +143,14 @@ class Intake:
             catalog.new_epoch()
         return self._finish(report, "all", on_progress)
 
+    def _embed(self, on_progress: OnProgress | None) -> str | None:
+        """Make the vectors; returns what ended it early, if the embedder did."""
+        try:
+            self.pipeline.embed_pending(on_progress)
+        except (ProviderError, MissingExtraError) as error:
+            return str(error)
+        return None
+
     def _discover(self, paths: Iterable[str | Path], exclude: Sequence[str]) -> tuple[list[Path], list[FileResult]]:
         from silmari.reading import discover, uri_of
 
@@ -164,10 +178,17 @@ class Intake:
             # One process at a time makes vectors, so that no text is embedded twice.
             with mirror.writing(PATIENCE) as mine:
                 if mine:
-                    pipeline.embed_pending(on_progress)
+                    report.problem = self._embed(on_progress)
                     lag = mirror.follow()
         pending = pipeline.catalog.count_pending() if pipeline.embedder else 0
-        if lag or (pending and until == "all"):
+        if self.missing:
+            report.notes.append(f"BM25 finds what was read; no vectors are made. {self.missing}")
+        if lag and mirror.problem:
+            report.problem = mirror.problem
+            report.notes.append(f"What was read is kept, but cannot be searched yet. {report.problem}")
+        elif report.problem:
+            report.notes.append(f"BM25 finds what was read, but vectors are missing. {report.problem}")
+        elif lag or (pending and until == "all"):
             report.notes.append(
                 "Another process is writing to this base; run silmari build when it is done to complete the rest."
             )

@@ -67,12 +67,12 @@ class KnowledgeBase:
         from silmari.engine import open_engine
         from silmari.engine.mirror import Mirror
         from silmari.language.analysis import Analyser
-        from silmari.providers.embedding import open_embedder
+        from silmari.providers.embedding import embedder_or_reason
         from silmari.splitting import fingerprint as splitter
 
         self.settings = settings
         self.folder = settings.kb.expanduser().absolute()
-        self.embedder = open_embedder(embedder if embedder is not None else settings.embedder, settings)
+        self.embedder, self._without = embedder_or_reason(embedder, settings)
         self._llm = llm if llm is not None else settings.llm
         self.analyser = Analyser(settings.user_dictionary)
         self._cache = VectorCache(settings.cache.expanduser())
@@ -355,7 +355,8 @@ class KnowledgeBase:
         from silmari.reading import uri_of
 
         named = str(target)
-        if named.isdecimal() and (found := self.catalog.passages([int(named)])):
+        # SQLite's numbers have 19 digits at most.
+        if named.isdecimal() and len(named) < 19 and (found := self.catalog.passages([int(named)])):
             return list(found.values())
         document = self.catalog.document(named) or self.catalog.document(uri_of(Path(named).expanduser()))
         if document is None:
@@ -387,6 +388,7 @@ class KnowledgeBase:
             engine=self.settings.engine,
             engine_counts=self._mirror.engine.counts(),
             lag=lag,
+            notes=tuple(note for note in (self._missing, self._mirror.problem) if note),
         )
 
     async def astatus(self) -> Status:
@@ -394,6 +396,11 @@ class KnowledgeBase:
         return await asyncio.to_thread(self.status)
 
     # Inside
+
+    @property
+    def _missing(self) -> str:
+        """Why there is no embedder although nobody chose to have none; else empty."""
+        return "" if self.settings.embedder == "none" else self._without
 
     def _filter(self, filters: Filters | None) -> Filter:
         return build_filter(filters, self.catalog.categories, self.catalog.document_ids)
@@ -420,7 +427,7 @@ class KnowledgeBase:
             chosen.passage_words,
             chosen.passage_chars,
         )
-        return Intake(pipeline, chosen.exclude)
+        return Intake(pipeline, chosen.exclude, self._missing)
 
     def _searcher(self) -> Searcher:
         lag = self._mirror.follow()
@@ -431,7 +438,7 @@ class KnowledgeBase:
                 passages, pending = self.catalog.counts()
                 self._counted = _Counted(seq, passages, passages - pending)
             counted = self._counted
-        ready = Readiness(counted.passages, counted.vectors, lag)
+        ready = Readiness(counted.passages, counted.vectors, lag, self._mirror.problem)
         return Searcher(self._mirror.engine, self.catalog, ready, self._unrelated)
 
     def _unrelated(self) -> float:
@@ -456,7 +463,7 @@ class KnowledgeBase:
         count = self.settings.k if k is None else k
         if not 1 <= count <= 1000:
             raise UsageError(f"k is {count}; it must be from 1 to 1000.")
-        question = Question(text, self.analyser, self.embedder)
+        question = Question(text, self.analyser, self.embedder, self._without)
         where = self._filter(filters)
         searcher = self._searcher()
         hits = searcher.search(question, chosen, count, where, trace, duplicates=duplicates)

@@ -17,6 +17,7 @@ class Status:
         skipped: (uri, reason) of the files that hold nothing to read.
         engine_counts: ``texts`` and ``vectors`` that the engine holds.
         lag: Changes that the engine does not show yet.
+        notes: Sentences about the whole, such as why there is no embedder.
     """
 
     folder: str
@@ -30,6 +31,7 @@ class Status:
     engine: str
     engine_counts: Mapping[str, int]
     lag: int
+    notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The shape that ``status --json`` prints."""
@@ -45,4 +47,5 @@ class Status:
             "engine": self.engine,
             "engine_counts": dict(self.engine_counts),
             "lag": self.lag,
+            "notes": list(self.notes),
         }

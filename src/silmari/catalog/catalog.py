@@ -64,7 +64,7 @@ class Catalog:
         """
         store = SqliteStore(folder, create=create, readonly=readonly)
         try:
-            _prepare(store, fingerprints, file_time_dates)
+            _prepare(store, fingerprints, file_time_dates, create)
         except BaseException:
             store.close()
             raise
@@ -383,13 +383,18 @@ class Catalog:
             ) from error
 
 
-def _prepare(store: SqliteStore, fingerprints: Mapping[str, str | None], file_time_dates: bool) -> None:
+def _prepare(store: SqliteStore, fingerprints: Mapping[str, str | None], file_time_dates: bool, make: bool) -> None:
     """Make or migrate the tables if need be, and compare what the base was built with."""
     try:
         # Reading first: an open must not wait for another process that is writing.
         with store.read() as connection:
             new = migrations.is_new(connection)
             old = not new and migrations.version(connection) < migrations.VERSION
+        if new and not make:
+            raise KnowledgeBaseError(
+                f"The file {store.path} is empty: making the knowledge base was interrupted, or the file was damaged; "
+                "add your documents again, or restore it from a copy."
+            )
         if new or old:
             with store.write() as connection:
                 if migrations.is_new(connection):

@@ -51,9 +51,12 @@ def version(connection: Connection, known: int = VERSION) -> int:
     """The schema version of the database.
 
     Raises:
-        UnknownSchemaError: It is newer than `known`.
+        UnknownSchemaError: It is newer than `known`, or not to be found out.
     """
-    found = int(get_meta(connection)["schema_version"])
+    try:
+        found = int(get_meta(connection)["schema_version"])
+    except (KeyError, ValueError):
+        raise UnknownSchemaError("does not say its version, so it is damaged; restore it from a copy") from None
     if found > known:
         raise UnknownSchemaError(
             f"was written by a newer Silmari (schema {found}, this one knows {known}); "

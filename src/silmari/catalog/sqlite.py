@@ -174,6 +174,8 @@ class SqliteStore:
                 )
             case sqlite3.SQLITE_CORRUPT:
                 return self._damaged(error)
+            case sqlite3.SQLITE_ERROR if str(error).startswith("no such"):  # a table or column is gone
+                return self._damaged(error)
             case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
                 return KnowledgeBaseError(
                     f"The knowledge base {self.folder} cannot be opened or written ({error}); check the rights of the "

@@ -9,7 +9,7 @@ import typer
 
 from silmari import __version__
 from silmari.cli import add, ask, build, demo, doctor, documents, evaluate, reindex, remove, search, show, status, sync
-from silmari.cli.common import INTERRUPTED, NOTHING_DONE
+from silmari.cli.common import INTERRUPTED, NOTHING_DONE, harmless
 from silmari.errors import SilmariError
 
 app = typer.Typer(
@@ -76,5 +76,5 @@ def main() -> None:
 
 
 def _end(message: str, code: int) -> None:
-    typer.echo(f"silmari: {message}", err=True)
+    typer.echo(f"silmari: {harmless(message)}", err=True)
     sys.exit(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,8 +12,12 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from silmari.knowledge_base import KnowledgeBase
+
+# Controls but for tab and line end, and the marks that turn the direction of writing around.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 OK, SOME_FAILED, NOTHING_DONE, INTERRUPTED = 0, 1, 2, 130
 
@@ -78,10 +83,19 @@ def print_json(value: Any) -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that takes text as it is: brackets in documents are no markup."""
+    """A console that takes text as it is: brackets in documents are no markup, and nothing steers the terminal."""
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    class Plain(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(harmless(text), **options)
+
+    return Plain(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def harmless(text: str) -> str:
+    """Text without the characters that steer a terminal: the name of a file may hold them."""
+    return _STEERING.sub("\ufffd", text)
 
 
 def shown(uri: str) -> str:

@@ -17,14 +17,14 @@ def summary(report: AddReport) -> str:
 
 
 def finish(report: AddReport, as_json: bool) -> None:
-    """Print the report and exit with its code: 1 when some files failed, 2 when all of them did."""
+    """Print the report and exit with its code: 1 when some files or vectors failed, 2 when all files did."""
     if as_json:
         print_json(report.as_json())
     else:
         _tell(report)
     counts = report.counts
     if not counts.get("failed"):
-        raise typer.Exit(OK)
+        raise typer.Exit(SOME_FAILED if report.problem else OK)
     raise typer.Exit(SOME_FAILED if len(report.files) > counts["failed"] or report.removed else NOTHING_DONE)
 
 

@@ -21,6 +21,8 @@ def status(kb: Kb = None, embedder: EmbedderName = None, as_json: Json = False) 
     out.print(f"Engine     {state.engine}" + (f", {state.lag:,} changes behind" if state.lag else ""))
     for stage, count in state.pending.items():
         out.print(f"Pending    {stage}: {count:,}" + ("  (silmari build completes them)" if count else ""))
+    for note in state.notes:
+        out.print(f"Note: {note}", style="yellow", soft_wrap=True)
     for name, problems in (("Failed", state.failed), ("Skipped", state.skipped)):
         for uri, reason in problems:
             out.print(f"{name:10} {shown(uri)}: {reason}", soft_wrap=True)

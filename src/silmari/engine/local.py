@@ -8,6 +8,7 @@ the same changes again mends the rest.
 from __future__ import annotations
 
 import itertools
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ EXACT_ROWS = 20_000
 # The graph grows when at least this many rows, and this share of all, are not in it.
 _GROW_ROWS = 4_096
 _GROW_SHARE = 0.05
+# With less, what tantivy says of a failed write is told more plainly.
+_LEAST_SPACE = 1_000_000
 # Files are written anew when at least this many of their entries, and this share, are dead.
 _DEAD_ENTRIES = 1_000
 _DEAD_SHARE = 0.2
@@ -198,8 +201,9 @@ class LocalEngine:
         try:
             yield
         except OSError as problem:
+            full = shutil.disk_usage(self._folder.parent).free < _LEAST_SPACE
             raise KnowledgeBaseError(
-                f"The search index in {self._folder} cannot be written ({problem}): "
+                f"The search index in {self._folder} cannot be written ({'the disk is full' if full else problem}): "
                 "check free disk space and rights and try again; nothing that was stored is lost."
             ) from problem
 

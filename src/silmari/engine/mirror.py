@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from silmari.engine.base import Change, Engine
+from silmari.errors import KnowledgeBaseError
 
 BATCH = 5_000
 
@@ -37,6 +38,7 @@ class Mirror:
 
     Attributes:
         engine: The same one all the time, so that searches in other threads go on while it is written.
+        problem: Why the engine could not be brought up to date the last time, or None: the disk is full, say.
     """
 
     def __init__(self, log: ChangeLog, take: Callable[[float], Held | None], engine: Engine) -> None:
@@ -48,6 +50,7 @@ class Mirror:
             engine: Of the same base.
         """
         self.engine = engine
+        self.problem: str | None = None
         self._log = log
         self._take = take
         self._lock = threading.RLock()
@@ -69,15 +72,20 @@ class Mirror:
             wait: Seconds to wait for the lease.
 
         Returns:
-            The lag that remains; more than 0 only while another process holds the lease.
+            The lag that remains; more than 0 while another process holds the lease, and when the engine cannot
+            be written: then `problem` says why, and what was published before still answers.
         """
         self.engine.refresh()
         if not self.lag():
             return 0
         with self.writing(wait) as mine:
             if mine:
-                with self._lock:
-                    self._apply()
+                try:
+                    with self._lock:
+                        self._apply()
+                    self.problem = None
+                except KnowledgeBaseError as error:
+                    self.problem = str(error)
             else:
                 self.engine.refresh()
         return self.lag()
@@ -90,8 +98,12 @@ class Mirror:
         """
         with self._lock:
             if self._lease is None and (lease := self._take(wait)) is not None:
+                try:
+                    self.engine.lead(True)
+                except BaseException:
+                    lease.release()
+                    raise
                 self._lease = lease
-                self.engine.lead(True)
             mine = self._lease is not None
             self._holders += mine
         try:

