@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from silmari.answering.answerable import FIRST, answerable, support
+from silmari.answering.answerable import FIRST, Passage, support
 
 WEIGHTS = {"연차": 3.0, "휴가": 2.0, "며칠": 1.0}
+
+
+def answerable(weights: dict[str, float], found: list[Passage], least: float) -> bool:
+    return support(weights, found) >= least
+
+
 tokens = st.lists(st.sampled_from([*WEIGHTS, "예산", "회의"]))
 passages = st.tuples(st.none() | st.floats(0, 1), tokens)
 
@@ -21,9 +27,10 @@ passages = st.tuples(st.none() | st.floats(0, 1), tokens)
         (0.5, ["휴가", "며칠"], 0.45),
         (None, ["연차"], 0.5),
         (None, ["예산"], 0.0),
+        (0.4, None, 0.4),
     ],
 )
-def test_words_raise_or_lower_the_relevance(relevance: float | None, words: list[str], expected: float) -> None:
+def test_words_raise_or_lower_the_relevance(relevance: float | None, words: list[str] | None, expected: float) -> None:
     assert support(WEIGHTS, [(relevance, words)]) == pytest.approx(expected)
 
 

@@ -18,8 +18,9 @@ WORDS = 0.5
 # Half the coverage of a passage that just answers; so the sum is in the scale of the least relevance.
 ENOUGH = 0.3
 
-# A passage that was found: its relevance by cosine, None while it has no vector, and its tokens.
-Passage = tuple[float | None, Collection[str]]
+# A passage that was found: its relevance by cosine, None while it has no vector, and its tokens, None
+# where they cannot meet the question's: it is in another language.
+Passage = tuple[float | None, Collection[str] | None]
 
 
 def support(weights: Mapping[str, float], found: Iterable[Passage]) -> float:
@@ -33,26 +34,13 @@ def support(weights: Mapping[str, float], found: Iterable[Passage]) -> float:
         Of the best passage: the relevance, lowered by .3 where it has none of the question's words, unchanged
         where it covers .6 of their weight, raised by .2 where it has all. Where one half is unknown, the other
         decides alone: the coverage of a passage without a vector, the relevance for a question without
-        weights. 0 if nothing was found.
+        weights or a passage in another language. 0 if nothing was found.
     """
     return max((_support(weights, *one) for one in islice(found, FIRST)), default=0.0)
 
 
-def answerable(weights: Mapping[str, float], found: Iterable[Passage], least: float) -> bool:
-    """Whether an answer should be given.
-
-    Args:
-        weights: See `support`.
-        found: See `support`.
-        least: The setting ``min_relevance``.
-    """
-    return support(weights, found) >= least
-
-
-def _support(weights: Mapping[str, float], relevance: float | None, tokens: Collection[str]) -> float:
+def _support(weights: Mapping[str, float], relevance: float | None, tokens: Collection[str] | None) -> float:
+    if tokens is None or not any(weights.values()):
+        return relevance or 0.0
     covered = coverage(weights, tokens)
-    if relevance is None:
-        return covered
-    if not any(weights.values()):
-        return relevance
-    return relevance + WORDS * covered - ENOUGH
+    return covered if relevance is None else relevance + WORDS * covered - ENOUGH
