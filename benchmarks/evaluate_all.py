@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -80,6 +81,7 @@ def as_json(report: Report) -> dict[str, Any]:
     """The shape of ``eval --json``, and what the comparison of the fusion with its parts needs besides."""
     shown = report.as_json()
     shown["documents"] = len(report.dataset.documents)
+    shown["machine"] = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     shown["fused_versus_best_part"] = {
         metric: against_best_part(report, metric) for metric in METRICS if FUSED in report.ways
     }
@@ -120,7 +122,8 @@ def tables(results: Sequence[Mapping[str, Any]]) -> str:
             for metric in ("ndcg@10", "recall@5", "recall@2")
         ),
         f"### All metrics\n\n{full_table(results)}",
-        f"### Time of one search\n\n{time_table(results, ways)}",
+        f"### Time of one search\n\nMilliseconds, median / 95th percentile, besides making the question's vector "
+        f"({', '.join(sorted({one['machine'] for one in results}))}).\n\n{time_table(results, ways)}",
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from silmari.overview import Status
 
 Filters = Filter | Mapping[str, Any]
-# Passages drawn at random to know how similar an average one is to a question.
-SAMPLE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,6 @@ class _Counted:
     seq: int
     passages: int
     vectors: int
-    sample: Sequence[int]
 
 
 class KnowledgeBase:
@@ -441,10 +438,10 @@ class KnowledgeBase:
             # Counting takes milliseconds in a large base: done again only when something has changed.
             if self._counted is None or self._counted.seq != seq:
                 passages, pending = self.catalog.counts()
-                self._counted = _Counted(seq, passages, passages - pending, self.catalog.sample(SAMPLE))
+                self._counted = _Counted(seq, passages, passages - pending)
             counted = self._counted
         ready = Readiness(counted.passages, counted.vectors, lag, self._mirror.problem)
-        return Searcher(self._mirror.engine, self.catalog, ready, counted.sample, self._unrelated)
+        return Searcher(self._mirror.engine, self.catalog, ready, self._unrelated)
 
     def _unrelated(self) -> float:
         from silmari.retrieval.relevance import unrelated_mean

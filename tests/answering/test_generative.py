@@ -57,9 +57,8 @@ class Writer:
                 hits,
                 self.model,
                 self.gate,
-                fallback=lambda: extract(question, hits, weigh=weigh, tokens=tokens, min_relevance=0.25),
+                fallback=lambda: extract(question, hits, weigh=weigh, tokens=tokens),
                 tokens=tokens,
-                min_relevance=0.25,
                 **options,
             )
             return [piece async for piece in pieces]
@@ -111,7 +110,7 @@ def test_a_useless_reply_falls_back_to_quotes_and_says_so(
 ) -> None:
     service.behaviour = behaviour
     pieces, answer = writer(question, hits)
-    quoted = extract(question, hits, weigh=weigh, tokens=tokens, min_relevance=0.25)
+    quoted = extract(question, hits, weigh=weigh, tokens=tokens)
     assert answer.text == quoted.text
     assert answer.sources == quoted.sources
     assert answer.trace["how"] == "extractive"
@@ -161,8 +160,8 @@ def test_a_denial_in_other_words_is_not_found(writer: Writer, service: StandIn, 
     assert not writer("수달은 어디에 사나요?", KOREAN)[1].found
 
 
-def test_without_a_relevant_hit_no_model_is_called(writer: Writer, service: StandIn) -> None:
-    answer = writer("수달은 어디에 사나요?", [hit("딴 이야기다.", relevance=0.1)])[1]
+def test_without_a_hit_no_model_is_called(writer: Writer, service: StandIn) -> None:
+    answer = writer("수달은 어디에 사나요?", [])[1]
     assert not answer.found
     assert not service.requests
 
@@ -234,7 +233,6 @@ def test_an_answer_without_a_stream(writer: Writer, on_loop: OnLoop) -> None:
         writer.gate,
         fallback=lambda: pytest.fail("not needed"),
         tokens=tokens,
-        min_relevance=0.25,
     )
     assert on_loop(written(pieces)).found
 

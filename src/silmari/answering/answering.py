@@ -7,8 +7,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from silmari.answering.answer import Answer
-from silmari.answering.extractive import extract
+from silmari.answering.answerable import Passage as Found
+from silmari.answering.answerable import support
+from silmari.answering.extractive import extract, nothing
 from silmari.answering.generative import write
+from silmari.answering.wording import language_of
 from silmari.model import Hit
 from silmari.providers.chat import ChatModel
 from silmari.providers.gate import Gate
@@ -23,7 +26,7 @@ class Answering:
         model: Writes the answers; None quotes sentences.
         gate: Every call of the model goes through it.
         tokens: The tokens of any text.
-        min_relevance: Hits below this prove nothing.
+        min_relevance: The least support (see `answerable`) that an answer needs.
         similarity: Cosines of a question with some sentences, for when words do not decide; None without
             an embedder.
     """
@@ -45,31 +48,33 @@ class Answering:
             weights: The question's tokens with their weights, idf included.
             trace: Of the search; what happens here is added.
         """
+        proofs, backing = await asyncio.to_thread(self._proofs, question, hits, weights)
 
         def quoted() -> Answer:
+            if not proofs:
+                return nothing(question, {"how": "extractive", "hits": len(hits)}, "no hit supports an answer enough")
             return extract(
                 question,
-                hits,
+                proofs,
                 weigh=lambda _: weights,
                 tokens=self.tokens,
-                min_relevance=self.min_relevance,
                 similarity=self.similarity,
             )
 
         calls = self.gate.usage.calls
-        with trace.stage("answer"):
-            if self.model is None:
+        with trace.stage("answer") as entry:
+            entry.update(support=round(backing, 3), needed=self.min_relevance, hits=len(hits), used=len(proofs))
+            if self.model is None or not proofs:
                 answer = await asyncio.to_thread(quoted)
                 yield answer.text
             else:
                 async for piece in write(
                     question,
-                    hits,
+                    proofs,
                     self.model,
                     self.gate,
                     fallback=quoted,
                     tokens=self.tokens,
-                    min_relevance=self.min_relevance,
                 ):
                     if isinstance(piece, Answer):
                         answer = piece
@@ -79,6 +84,26 @@ class Answering:
         if "degraded" in answer.trace:
             trace.note(f"The model's answer could not be used, so sentences are quoted: {answer.trace['degraded']}")
         yield replace(answer, trace={**trace.as_json(), "answer": answer.trace})
+
+    def _proofs(self, question: str, hits: Sequence[Hit], weights: Mapping[str, float]) -> tuple[list[Hit], float]:
+        """The hits that may prove something, none if all together support no answer, and their best support."""
+        asked_in = language_of(question)
+        found: list[Found] = []
+        for hit in hits:
+            text = f"{hit.passage.context}\n{hit.passage.content}"
+            # Words of two languages do not meet: there the cosine decides alone.
+            foreign = language_of(hit.passage.content[:1000]) != asked_in
+            words = None if foreign and hit.similarity is not None else self.tokens(text)
+            found.append((None if hit.similarity is None else hit.relevance, words))
+        backing = support(weights, found)
+        if backing < self.min_relevance:
+            return [], backing
+        proofs = [
+            hit
+            for hit, one in zip(hits, found, strict=True)
+            if hit.relevance >= self.min_relevance or support(weights, [one]) >= self.min_relevance
+        ]
+        return proofs, backing
 
     async def close(self) -> None:
         """Release the model's connections, on the loop on which it was called."""

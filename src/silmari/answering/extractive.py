@@ -10,7 +10,6 @@ from typing import Any
 from silmari.answering.answer import Answer, Cited
 from silmari.answering.asked import Asked, missing, understand
 from silmari.answering.ranking import (
-    LEAST_WORDS,
     Candidate,
     FoundPassage,
     choose,
@@ -19,7 +18,6 @@ from silmari.answering.ranking import (
     incomplete,
     open_passage,
     score,
-    support,
 )
 from silmari.answering.units import Unit, is_safe, narrow, parts
 from silmari.answering.wording import NOT_FOUND, language_of
@@ -48,7 +46,6 @@ def extract(
     *,
     weigh: Callable[[str], Mapping[str, float]],
     tokens: Callable[[str], Sequence[str]],
-    min_relevance: float,
     max_sentences: int = 4,
     similarity: Callable[[str, Sequence[str]], Sequence[float]] | None = None,
 ) -> Answer:
@@ -56,10 +53,9 @@ def extract(
 
     Args:
         question: As it was asked.
-        hits: Best first.
+        hits: Those that may prove something, best first.
         weigh: The question's tokens with idf-like weights.
         tokens: The tokens of any text, by the same analysis.
-        min_relevance: Hits below this prove nothing; if none reaches it, nothing is found.
         max_sentences: Sentences that are chosen; neighbours that make one of them clear come on top.
         similarity: Cosines of the question with some texts; asked once, for a dozen texts at most.
 
@@ -68,28 +64,20 @@ def extract(
         the question's language (Korean or English) that nothing was found.
     """
     asked_text = unicodedata.normalize("NFC", question[:MAX_QUESTION_CHARS]).strip()
-    relevant = [hit for hit in hits if hit.relevance >= min_relevance][:_MAX_HITS]
-    trace: dict[str, Any] = {"how": "extractive", "hits": len(hits), "relevant": len(relevant)}
+    used = hits[:_MAX_HITS]
+    trace: dict[str, Any] = {"how": "extractive", "hits": len(hits)}
     if not any(char.isalnum() for char in asked_text):
-        return _nothing(question, trace, "the question has no words")
-    if not relevant:
-        best = max((hit.relevance for hit in hits), default=None)
-        trace["best_relevance"] = best
-        return _nothing(question, trace, f"no hit reaches the least relevance {min_relevance:g}")
+        return nothing(question, trace, "the question has no words")
+    if not used:
+        return nothing(question, trace, "no passage was found")
     asked = understand(asked_text, weigh, tokens)
-    lacking = missing(asked, (_everything(hit) for hit in relevant))
+    lacking = missing(asked, (_everything(hit) for hit in used))
     if lacking is not None:
-        return _nothing(question, trace, f"the question names {lacking}, which no passage found mentions")
-    passages = [open_passage(hit, order, asked_text, tokens) for order, hit in enumerate(relevant)]
+        return nothing(question, trace, f"the question names {lacking}, which no passage found mentions")
+    passages = [open_passage(hit, order, asked_text, tokens) for order, hit in enumerate(used)]
     candidates = gather(passages, asked, tokens)
     if not candidates:
-        return _nothing(question, trace, "the passages found hold nothing that can be quoted")
-    backing = max(support(passage, candidates, asked, language_of(asked_text)) for passage in passages)
-    trace["support"] = round(backing, 3)
-    if backing < min_relevance + LEAST_WORDS:
-        return _nothing(
-            question, trace, "the passages found are near the question's topic but share too little with it"
-        )
+        return nothing(question, trace, "the passages found hold nothing that can be quoted")
     score(candidates, passages, asked)
     compared = compare(candidates, asked_text, similarity)
     chosen = choose(candidates, passages, asked, max_sentences)
@@ -101,7 +89,8 @@ def extract(
     return _compose(question, chosen, passages, asked, trace, tokens)
 
 
-def _nothing(question: str, trace: dict[str, Any], reason: str) -> Answer:
+def nothing(question: str, trace: dict[str, Any], reason: str) -> Answer:
+    """The answer that says that there is none; `reason` goes into the trace."""
     return Answer(question, NOT_FOUND[language_of(question)], False, (), trace | {"not_found": reason})
 
 

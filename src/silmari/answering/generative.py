@@ -43,7 +43,6 @@ async def write(
     *,
     fallback: Callable[[], Answer],
     tokens: Callable[[str], Sequence[str]],
-    min_relevance: float,
     budget: int = 6_000,
     language: Language | None = None,
     history: Sequence[tuple[str, str]] = (),
@@ -57,12 +56,11 @@ async def write(
 
     Args:
         question: As it was asked.
-        hits: Best first.
+        hits: Those that may prove something, best first; without any, the model is not called.
         model: What writes.
         gate: Through which it is called.
         fallback: Gives the quoted answer, for a reply that cannot be used.
         tokens: The tokens of any text, to find the sentence that proves a statement.
-        min_relevance: Hits below this are not shown to the model; without any, it is not called.
         budget: Tokens that the sources may take.
         language: Of the answer; that of the question if None.
         history: Earlier ``(question, answer)`` pairs, oldest first.
@@ -71,16 +69,15 @@ async def write(
         ProviderError: The service refuses the call for good, such as for a wrong key.
     """
     spoken = language or language_of(question)
-    relevant = [hit for hit in hits if hit.relevance >= min_relevance]
-    trace: dict[str, Any] = {"how": "written", "model": model.name, "hits": len(hits), "relevant": len(relevant)}
-    if not relevant or not any(char.isalnum() for char in question):
+    trace: dict[str, Any] = {"how": "written", "model": model.name, "hits": len(hits)}
+    if not hits or not any(char.isalnum() for char in question):
         # The quoted answer says the same, and why, without a call.
         answer = fallback()
         yield answer.text
         yield answer
         return
     asked = set(tokens(question))
-    fitted = fit(relevant, budget, worth=lambda text: len(asked.intersection(tokens(text))))
+    fitted = fit(hits, budget, worth=lambda text: len(asked.intersection(tokens(text))))
     trace |= {"sources_shown": len(fitted.pieces), "source_tokens": fitted.tokens, "left_out": list(fitted.left_out)}
     prompt = build(question, fitted.pieces, spoken, history=history)
     checks = _Checks(prompt, fitted, spoken)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from silmari.answering.asked import Asked, squeeze, years
 from silmari.answering.units import Unit, is_table, split
-from silmari.answering.wording import Language, language_of
 from silmari.model import Hit
 
 _MAX_COMPARED = 12
@@ -17,8 +16,6 @@ _MAX_COMPARED = 12
 _DECIDED = 0.6
 # Of a sentence that says something; a Hangul syllable counts twice.
 _SHORT = 16
-# What `support` must have above the least relevance.
-LEAST_WORDS = 0.3
 # A further sentence must be at least this good beside the best one; less if it brings new words.
 _NEAR_BEST = 0.75
 _NEAR_BEST_IF_NEW = 0.55
@@ -96,22 +93,6 @@ def gather(passages: list[FoundPassage], asked: Asked, tokens: Callable[[str], S
             own = sum(asked.weights[word] for word in covers)
             found.append(Candidate(unit, place, passage.hit, passage.order, passage.table, words, covers, own))
     return found
-
-
-def support(passage: FoundPassage, candidates: list[Candidate], asked: Asked, language: Language) -> float:
-    """Relevance, raised by the question's words that the passage has.
-
-    The cosine alone finds something near every question: of 150 questions (three sets, two languages,
-    bundled embedder) without their right passages, 146 keep a wrong one at a least relevance of .25,
-    and 51 by this sum, which keeps the right one for 143. Where words cannot meet (another language,
-    a question without words of its own) or are all that is known (no vector yet), relevance decides
-    alone.
-    """
-    hit = passage.hit
-    if hit.similarity is None or not asked.weights or language_of(hit.passage.content[:1000]) != language:
-        return hit.relevance + LEAST_WORDS
-    words = passage.around.union(*(each.covers for each in candidates if each.order == passage.order))
-    return hit.relevance + 0.5 * sum(weight for word, weight in asked.weights.items() if word in words)
 
 
 def score(candidates: list[Candidate], passages: list[FoundPassage], asked: Asked) -> None:

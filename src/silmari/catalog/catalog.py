@@ -250,11 +250,6 @@ class Catalog:
         with self._store.read() as connection:
             return queries.tokens(connection, ids)
 
-    def sample(self, size: int) -> list[int]:
-        """The numbers of up to `size` passages drawn at random, the same for the same contents."""
-        with self._store.read() as connection:
-            return queries.sample(connection, size)
-
     def passages_of(self, document_id: int) -> list[Passage]:
         """All passages of a document, in reading order."""
         with self._store.read() as connection:

@@ -88,13 +88,6 @@ def tokens(connection: Connection, ids: Collection[int]) -> dict[int, str]:
     return found
 
 
-def sample(connection: Connection, size: int) -> list[int]:
-    """Passages drawn at random: the same for the same contents, whatever order they came in."""
-    # Hashes are as good as random, and indexed.
-    rows = connection.execute(select(passages.c.id).order_by(passages.c.text_hash, passages.c.id).limit(size))
-    return list(rows.scalars())
-
-
 def passages_of(connection: Connection, document_id: int) -> list[Passage]:
     """All passages of a document, in reading order."""
     rows = connection.execute(

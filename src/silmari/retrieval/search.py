@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from silmari.engine.base import Engine
@@ -52,7 +53,6 @@ class Searcher:
     """Everything a search runs on.
 
     Attributes:
-        sample: Numbers of some hundred passages drawn at random, the same for the same contents.
         unrelated: The embedder's mean similarity of unrelated pairs (see `relevance`), measured when
             it is first needed; None without an embedder.
     """
@@ -60,7 +60,6 @@ class Searcher:
     engine: Engine
     shelf: Shelf
     readiness: Readiness
-    sample: Sequence[int]
     unrelated: Callable[[], float] | None
 
     def search(
@@ -99,6 +98,10 @@ class Searcher:
             for token, weight in question.tokens.items()
         }
 
+    def _covered(self, question: Question, item: int) -> float:
+        """The share of the question's term weight that a passage covers."""
+        return coverage(self.weights(question), self.shelf.tokens([item]).get(item, "").split())
+
     def _run(
         self, question: Question, way: Way, k: int, where: Filter, trace: Trace
     ) -> tuple[Scored, Mapping[str, Scored]]:
@@ -114,7 +117,8 @@ class Searcher:
                 ranked, by_terms = cascade(question, self.engine, k, where)
                 lists = {"sparse": by_terms}
             elif way == "fused":
-                result = fused(question, self.engine, k, where, self.sample, self.readiness.passages)
+                covered = partial(self._covered, question)
+                result = fused(question, self.engine, k, where, covered, self.unrelated)
                 ranked, lists = result.ranked, {"sparse": result.sparse, "dense": result.dense}
             else:
                 raise UsageError(f"There is no way named {way}; the ways are {', '.join(WAYS)}.")

@@ -1,0 +1,57 @@
+"""When an answer is tried at all, with and without a model."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from answering_hits import hit, tokens, weigh
+
+from silmari.answering.answer import Answer
+from silmari.answering.answering import Answering
+from silmari.model import Hit
+from silmari.providers.gate import Gate
+from silmari.retrieval.trace import Trace
+
+
+def ask(question: str, *hits: Hit) -> Answer:
+    answering = Answering(model=None, gate=Gate(), tokens=tokens, min_relevance=0.25, similarity=None)
+
+    async def last() -> Any:
+        async for piece in answering.pieces(question, hits, weigh(question), Trace()):
+            answer = piece
+        return answer
+
+    answer = asyncio.run(last())
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def test_a_near_topic_without_the_words_is_no_answer() -> None:
+    near = replace(hit("점심시간은 한 시간으로 한다. 토요일은 오후 한 시까지 일한다."), similarity=0.8, relevance=0.29)
+    declined = ask("구내식당의 금요일 메뉴는 무엇인가요?", near)
+    assert not declined.found and "찾지 못했습니다" in declined.text and not declined.sources
+    stage = declined.trace["stages"][-1]
+    assert stage["support"] < stage["needed"] == 0.25 and stage["used"] == 0
+    assert ask("점심시간은 얼마인가요?", replace(near, relevance=0.4)).found
+
+
+def test_words_cannot_meet_across_languages_so_the_cosine_decides() -> None:
+    near = replace(hit("점심시간은 한 시간으로 한다."), similarity=0.8, relevance=0.29)
+    assert ask("How long is the lunch break?", near).found
+    assert not ask("How long is the lunch break?", replace(near, relevance=0.2)).found
+
+
+def test_a_passage_without_a_vector_is_judged_by_its_words() -> None:
+    waiting = replace(hit("점심시간은 한 시간으로 한다."), similarity=None, relevance=0.9)
+    assert ask("점심시간은 얼마인가요?", waiting).found
+    assert not ask("구내식당의 금요일 메뉴는 무엇인가요?", waiting).found
+
+
+def test_hits_that_prove_nothing_are_not_quoted() -> None:
+    good = replace(hit("점심시간은 한 시간으로 한다."), similarity=0.9, relevance=0.5)
+    bad = replace(hit("창고 열쇠는 총무과에 있다."), similarity=0.76, relevance=0.05)
+    answer = ask("점심시간은 얼마인가요?", good, bad)
+    assert answer.trace["stages"][-1]["used"] == 1
+    assert all("열쇠" not in cited.quote for cited in answer.sources)
