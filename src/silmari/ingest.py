@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,6 +31,8 @@ FileStatus = Literal["added", "updated", "unchanged", "skipped", "failed"]
 
 # Vectors are stored this often at the latest: what is lost by a kill is what was embedded since.
 SAVE_EVERY = 5.0
+# Texts that are analysed together.
+ANALYSED = 2_000
 # Embedded together, sorted by length within: long enough to fill batches, short enough to show progress.
 PORTION = 64
 # An engine commit costs a tenth of a second: publish at most this often.
@@ -114,6 +116,9 @@ class Pipeline:
         uri = uri_of(path)
         try:
             stat = path.stat()
+        except FileNotFoundError as error:
+            # Told once and not noted: what is known of a former version stays until sync or remove.
+            return FileResult(uri, "failed", _os_reason(error))
         except OSError as error:
             return self._problem(uri, 0, 0, "failed", _os_reason(error))
         known = self.catalog.file(uri)
@@ -127,6 +132,8 @@ class Pipeline:
         except SkippedError as error:
             return self._problem(uri, stat.st_size, stat.st_mtime_ns, "skipped", str(error))
         except UnreadableError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return FileResult(uri, "failed", str(error))
             return self._problem(uri, stat.st_size, stat.st_mtime_ns, "failed", str(error))
         except OSError as error:
             return self._problem(uri, stat.st_size, stat.st_mtime_ns, "failed", _os_reason(error))
@@ -151,16 +158,19 @@ class Pipeline:
         # A file's name says something of its content; a record's uri does not.
         names = ["" if document.record else PurePath(document.uri).stem for document in documents]
         every = [passage for group in passages for passage in group]
-        tokens = iter(self.analyser.tokens_many([*map(analysed_text, every), *names]))
+        tokens = self._tokens([analysed_text(passage) for passage in every] + names)
         # The hash is that of the embedder's exact input.
         hashes = iter([text_hash(clean(embedding_input(passage))) for passage in every])
-        analysed = [
-            [AnalysedPassage(passage, " ".join(next(tokens)), next(hashes)) for passage in group] for group in passages
-        ]
+        analysed = [[AnalysedPassage(passage, next(tokens), next(hashes)) for passage in group] for group in passages]
         return [
-            ReadDocument(document, group, name, " ".join(next(tokens)))
+            ReadDocument(document, group, name, next(tokens))
             for document, group, name in zip(documents, analysed, names, strict=True)
         ]
+
+    def _tokens(self, texts: Sequence[str]) -> Iterator[str]:
+        # Joined piece by piece: the tokens of a table with a million rows would fill the memory.
+        for start in range(0, len(texts), ANALYSED):
+            yield from map(" ".join, self.analyser.tokens_many(texts[start : start + ANALYSED]))
 
     def embed_pending(self, on_progress: OnProgress | None) -> None:
         """Embed what has no vector yet until nothing is left; the lease must be held.
