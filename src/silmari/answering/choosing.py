@@ -58,10 +58,14 @@ def choose(candidates: list[Candidate], passages: list[FoundPassage], asked: Ask
             each
             for each in rest
             if says_something(each)
-            and (each.order in led or each.tells > _TELLING * telling)
+            and (each.order in led or each.tells > _TELLING * telling or _completes(each, chosen, asked))
             and not any(_repeats(each, other) for other in chosen)
-            and (each.order in led or _belongs(each, best, passages, covered, names, asked))
-            and worth[id(each)] >= _enough(each, covered, asked) * best.score
+            and (
+                each.order in led
+                or _completes(each, chosen, asked)
+                or _belongs(each, best, passages, covered, names, asked)
+            )
+            and worth[id(each)] >= _enough(each, chosen, covered, asked) * best.score
         ]
         if not rest:
             break
@@ -89,9 +93,9 @@ def _stated_date(each: Candidate) -> str | None:
 
 
 def _versions(one: Candidate, other: Candidate) -> bool:
-    """Whether two documents say the same, perhaps with other numbers."""
-    if one.table != other.table or one.hit.source.uri == other.hit.source.uri:
-        return False
+    """Whether two documents say the same in prose, perhaps with other numbers."""
+    if one.table or other.table or one.hit.source.uri == other.hit.source.uri:
+        return False  # the date of a row is its own, not that of a version
     first, second = (frozenset(word for word in each.words if not word[0].isdigit()) for each in (one, other))
     return len(first & second) >= _SAME * min(len(first), len(second)) and one.covers == other.covers
 
@@ -133,9 +137,17 @@ def _new(each: Candidate, covered: set[str], asked: Asked) -> float:
     return sum(asked.weights[word] for word in each.covers - covered)
 
 
-def _enough(each: Candidate, covered: set[str], asked: Asked) -> float:
+def _completes(each: Candidate, chosen: list[Candidate], asked: Asked) -> bool:
+    """Whether it stands beside a sentence that names the thing, and is the first to show what is sought of it."""
+    if not each.covers or not asked.shows(each.unit.text) or any(asked.shows(other.unit.text) for other in chosen):
+        return False
+    return any(each.order == other.order and abs(each.place - other.place) == 1 for other in chosen)
+
+
+def _enough(each: Candidate, chosen: list[Candidate], covered: set[str], asked: Asked) -> float:
     """The share of the best score that a further sentence needs."""
-    return _NEAR_BEST_IF_NEW if _new(each, covered, asked) >= _NEW_WEIGHT else _NEAR_BEST
+    new = _new(each, covered, asked) >= _NEW_WEIGHT or _completes(each, chosen, asked)
+    return _NEAR_BEST_IF_NEW if new else _NEAR_BEST
 
 
 def _leads_on(each: Candidate, led: set[int], names: frozenset[str], chosen: list[Candidate]) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from silmari.answering.asked import Asked, squeeze, years
-from silmari.answering.surroundings import heads, incomplete, leans_back
+from silmari.answering.surroundings import has_name, heads, incomplete, leans_back
 from silmari.answering.units import Unit, is_table, split
 from silmari.answering.wording import language_of
 from silmari.model import Hit
@@ -211,7 +211,7 @@ def says_something(each: Candidate) -> bool:
     text = each.unit.text
     if each.table:
         return ": " in text
-    return not incomplete(text)
+    return not incomplete(text) or has_name(text)
 
 
 def compare(

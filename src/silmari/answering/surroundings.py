@@ -10,7 +10,8 @@ from silmari.answering.units import Unit
 # Of a sentence that says something; a Hangul syllable counts twice.
 _SHORT = 16
 _ENDS = re.compile(r"[.!?。！？…][\"'”’)\]」』》]*$|(다|요|음|임|함|됨)[\"'”’)\]]*$")
-_LISTED = re.compile(r"\s*(?:[-*•·▪◦‣○●]\s|[^:\n]{1,30}:\s+\S)")
+_BULLET = re.compile(r"\s*[-*•·▪◦‣○●]\s")
+_NAMED = re.compile(r"\s*(?:[-*•·▪◦‣○●]\s+)?[^:\n|]{1,30}:\s+\S")
 _PIPED = re.compile(r"\|.*\|\s*$")
 _LEANS_BACK = re.compile(
     r"(그|그녀|그들|이들|저들|이|이것|그것|이곳|그곳|여기|거기|이때|그때|당시|이날|동사|당사자|전자|후자|둘|양측)"
@@ -38,7 +39,12 @@ def incomplete(text: str) -> bool:
 
 def stands_in_list(text: str) -> bool:
     """Whether a piece without the end of a sentence is an item of a list, or a name with its value."""
-    return bool(_LISTED.match(text))
+    return bool(_BULLET.match(text)) or has_name(text)
+
+
+def has_name(text: str) -> bool:
+    """Whether a line says what its value is, such as ``Place: room 402``."""
+    return bool(_NAMED.match(text)) and not text.endswith(("?", "？"))
 
 
 def is_piped(text: str) -> bool:
