@@ -151,11 +151,17 @@ class Pipeline:
         # A file's name says something of its content; a record's uri does not.
         names = ["" if document.record else PurePath(document.uri).stem for document in documents]
         every = [passage for group in passages for passage in group]
-        tokens = iter(self.analyser.tokens_many([*map(analysed_text, every), *names]))
+        read = iter(self.analyser.passages_many([(passage.context, passage.text) for passage in every]))
+        tokens = iter(self.analyser.tokens_many(names))
         # The hash is that of the embedder's exact input.
         hashes = iter([text_hash(clean(embedding_input(passage))) for passage in every])
         analysed = [
-            [AnalysedPassage(passage, " ".join(next(tokens)), next(hashes)) for passage in group] for group in passages
+            [
+                AnalysedPassage(passage, one.tokens, next(hashes), one.names)
+                for passage in group
+                for one in (next(read),)
+            ]
+            for group in passages
         ]
         return [
             ReadDocument(document, group, name, " ".join(next(tokens)))
@@ -223,11 +229,6 @@ class Pipeline:
     ) -> FileResult:
         self.catalog.note_problem(uri, size, mtime_ns, status, reason)
         return FileResult(uri, status, reason)
-
-
-def analysed_text(passage: Passage) -> str:
-    """What BM25 counts: a title's words twice, since they say what the passage is about."""
-    return f"{passage.context}\n{passage.context}\n{passage.text}" if passage.context else passage.text
 
 
 def _sha256(documents: Sequence[Document]) -> str:

@@ -18,7 +18,17 @@ from silmari.catalog import changes, filing, migrations, queries, rebuilding, ve
 from silmari.catalog.rules import chunks, to_json
 from silmari.catalog.schema import get_meta, replies, set_meta
 from silmari.catalog.sqlite import SqliteStore
-from silmari.catalog.words import FileInfo, FileState, Outcome, ReadDocument, Statistics, StoredDocument, storable
+from silmari.catalog.words import (
+    FileInfo,
+    FileState,
+    Named,
+    NamesChange,
+    Outcome,
+    ReadDocument,
+    Statistics,
+    StoredDocument,
+    storable,
+)
 from silmari.engine.base import Change
 from silmari.errors import KnowledgeBaseError, UnreadableError
 from silmari.model import Filter, Passage, Source
@@ -250,6 +260,27 @@ class Catalog:
         with self._store.read() as connection:
             return queries.tokens(connection, ids)
 
+    def named(self, ids: Collection[int] | None = None) -> Iterator[Named]:
+        """The names of passages (of all when `ids` is None), by id; the transaction ends with the iterator."""
+        with self._store.read() as connection:
+            yield from queries.named(connection, ids)
+
+    def names_since(self, epoch: str, seq: int, limit: int) -> NamesChange | None:
+        """Which passages came, went or changed after a change's number; None when it must all be read anew.
+
+        Args:
+            epoch: Of the log that `seq` is of.
+            seq: A change's number.
+            limit: More changed passages than this are not listed.
+        """
+        with self._store.read() as connection:
+            return queries.names_since(connection, epoch, seq, limit)
+
+    def allowed(self, ids: Collection[int], where: Filter) -> set[int]:
+        """Those passages that a filter lets through."""
+        with self._store.read() as connection:
+            return queries.allowed(connection, ids, where)
+
     def passages_of(self, document_id: int) -> list[Passage]:
         """All passages of a document, in reading order."""
         with self._store.read() as connection:
@@ -350,7 +381,7 @@ class Catalog:
     def retokenise(
         self,
         fingerprint: str,
-        analyse: Callable[[Passage], str],
+        analyse: Callable[[Passage], tuple[str, str]],
         analyse_name: Callable[[str], str],
         on_progress: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -361,7 +392,7 @@ class Catalog:
 
         Args:
             fingerprint: Of the other analyser.
-            analyse: Tokens of a passage, joined by single blanks.
+            analyse: Tokens and names of a passage, each joined by single blanks.
             analyse_name: Tokens of a title that comes from a file's name.
             on_progress: Called with the passages that are done and their total.
         """

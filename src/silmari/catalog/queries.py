@@ -7,16 +7,16 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, or_, select
+from sqlalchemy import Connection, Integer, and_, cast, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from silmari.catalog import vectors
 from silmari.catalog.rules import chunks
-from silmari.catalog.schema import documents, files, passages, sources
-from silmari.catalog.words import FileState, Statistics, StoredDocument, storable
+from silmari.catalog.schema import changes, documents, files, get_meta, passages, sources
+from silmari.catalog.words import FileState, Named, NamesChange, Statistics, StoredDocument, storable
 from silmari.model import Filter, Passage, Source, day_number
 
 _PASSAGE = (
@@ -85,6 +85,59 @@ def tokens(connection: Connection, ids: Collection[int]) -> dict[int, str]:
     for chunk in chunks(dict.fromkeys(ids)):
         rows = connection.execute(select(passages.c.id, passages.c.tokens).where(passages.c.id.in_(chunk)))
         found.update((row.id, row.tokens) for row in rows)
+    return found
+
+
+def named(connection: Connection, ids: Collection[int] | None) -> Iterator[Named]:
+    """Names of passages, by id, a few thousand read at a time."""
+    statement = (
+        select(passages.c.id, passages.c.names, documents.c.content_title, documents.c.title)
+        .join(documents, documents.c.id == passages.c.document_id)
+        .order_by(passages.c.id)
+    )
+    wanted = [None] if ids is None else list(chunks(sorted(set(ids))))
+    for chunk in wanted:
+        rows = connection.execution_options(yield_per=2_000).execute(
+            statement if chunk is None else statement.where(passages.c.id.in_(chunk))
+        )
+        for number, names, content_title, title in rows:
+            yield Named(number, names, "" if content_title else title)
+
+
+def names_since(connection: Connection, epoch: str, seq: int, limit: int) -> NamesChange | None:
+    """The passages whose text or name changed after a change's number, or None if those are too many to list."""
+    if get_meta(connection)["epoch"] != epoch:
+        return None
+    rows = connection.execute(
+        select(changes.c.item_id, changes.c.seq, changes.c.aspect)
+        .where(changes.c.seq > seq)
+        .order_by(changes.c.seq)
+        .limit(2 * limit + 1)
+    ).all()
+    if len(rows) > 2 * limit:
+        return None
+    touched = tuple(sorted({row.item_id for row in rows if row.aspect == "text"}))
+    return NamesChange(rows[-1].seq if rows else seq, touched, tuple(named(connection, touched)))
+
+
+def allowed(connection: Connection, ids: Collection[int], where: Filter) -> set[int]:
+    """Those passages that a filter lets through: by their own date, else their document's."""
+    day = func.coalesce(cast(func.replace(passages.c.date, "-", ""), Integer), documents.c.day)
+    conditions: list[ColumnElement[bool]] = []
+    if where.categories is not None:
+        conditions.append(documents.c.category.in_(sorted(where.categories)))
+    if where.since is not None:
+        conditions.append(day >= day_number(where.since))
+    if where.until is not None:
+        conditions.append(day <= day_number(where.until))
+    found: set[int] = set()
+    for chunk in chunks(dict.fromkeys(ids)):
+        rows = connection.execute(
+            select(passages.c.id, passages.c.document_id)
+            .join(documents, documents.c.id == passages.c.document_id)
+            .where(passages.c.id.in_(chunk), *conditions)
+        )
+        found.update(row.id for row in rows if where.documents is None or row.document_id in where.documents)
     return found
 
 

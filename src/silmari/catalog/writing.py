@@ -147,6 +147,7 @@ def _insert_documents(
                     "locator": to_json(dict(passage.locator)),
                     "date": passage.date,
                     "tokens": analysed.tokens,
+                    "names": analysed.names,
                     "text_hash": analysed.text_hash,
                     "waiting": None if analysed.text_hash in embedded else waiting,
                 }
