@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 from silmari.errors import SkippedError, UnreadableError
-from silmari.model import Document, Passage
+from silmari.model import Document
 
 if TYPE_CHECKING:
     from silmari.catalog.catalog import Catalog

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from silmari.engine.base import Change
 from silmari.errors import KnowledgeBaseError, UnreadableError
 from silmari.model import Filter, Passage, Source
 
+T = TypeVar("T")
 _DOCUMENTS_A_TRANSACTION = 500
 _COMMANDS = {"embedder": "silmari reindex --embedder NAME"}
 
@@ -260,18 +261,22 @@ class Catalog:
         with self._store.read() as connection:
             return queries.tokens(connection, ids)
 
-    def named(self, ids: Collection[int] | None = None) -> Iterator[Named]:
-        """The names of passages (of all when `ids` is None), by id; the transaction ends with the iterator."""
+    def all_names(self, use: Callable[[str, int, Iterator[Named]], T]) -> T:
+        """What `use` makes of the log's epoch, the newest change's number and the names of all passages, by id."""
         with self._store.read() as connection:
-            yield from queries.named(connection, ids)
+            epoch, seq = get_meta(connection)["epoch"], changes.last_seq(connection)
+            return use(epoch, seq, queries.named(connection, None))
 
     def names_since(self, epoch: str, seq: int, limit: int) -> NamesChange | None:
-        """Which passages came, went or changed after a change's number; None when it must all be read anew.
+        """Which passages came, went or got another name after a change's number.
 
         Args:
             epoch: Of the log that `seq` is of.
             seq: A change's number.
-            limit: More changed passages than this are not listed.
+            limit: How many changes are worth listing.
+
+        Returns:
+            None when all names must be read anew: there are more changes, or the log began anew.
         """
         with self._store.read() as connection:
             return queries.names_since(connection, epoch, seq, limit)

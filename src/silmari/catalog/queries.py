@@ -89,32 +89,30 @@ def tokens(connection: Connection, ids: Collection[int]) -> dict[int, str]:
 
 
 def named(connection: Connection, ids: Collection[int] | None) -> Iterator[Named]:
-    """Names of passages, by id, a few thousand read at a time."""
+    """Names of passages, of all if `ids` is None, by id; read a few thousand at a time."""
     statement = (
         select(passages.c.id, passages.c.names, documents.c.content_title, documents.c.title)
         .join(documents, documents.c.id == passages.c.document_id)
         .order_by(passages.c.id)
+        .execution_options(yield_per=2_000)
     )
-    wanted = [None] if ids is None else list(chunks(sorted(set(ids))))
-    for chunk in wanted:
-        rows = connection.execution_options(yield_per=2_000).execute(
-            statement if chunk is None else statement.where(passages.c.id.in_(chunk))
-        )
-        for number, names, content_title, title in rows:
+    parts = [statement] if ids is None else [statement.where(passages.c.id.in_(part)) for part in chunks(sorted(ids))]
+    for part in parts:
+        for number, names, content_title, title in connection.execute(part):
             yield Named(number, names, "" if content_title else title)
 
 
 def names_since(connection: Connection, epoch: str, seq: int, limit: int) -> NamesChange | None:
-    """The passages whose text or name changed after a change's number, or None if those are too many to list."""
+    """The passages whose text or title changed after a change's number, or None if all must be read anew."""
     if get_meta(connection)["epoch"] != epoch:
         return None
     rows = connection.execute(
         select(changes.c.item_id, changes.c.seq, changes.c.aspect)
         .where(changes.c.seq > seq)
         .order_by(changes.c.seq)
-        .limit(2 * limit + 1)
+        .limit(limit + 1)
     ).all()
-    if len(rows) > 2 * limit:
+    if len(rows) > limit:
         return None
     touched = tuple(sorted({row.item_id for row in rows if row.aspect == "text"}))
     return NamesChange(rows[-1].seq if rows else seq, touched, tuple(named(connection, touched)))
