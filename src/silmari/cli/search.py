@@ -87,10 +87,8 @@ def _told(path: Sequence[Mapping[str, Any]]) -> str:
     """The path through the graph that led to a hit, as a line."""
     start, link, _ = path
     place = where(start["locator"])
-    told = {"title": "which is titled so", "topic": "which this is about", "mention": "its title, which this names"}
-    return (
-        f"through {start['title']}{f', {place}' if place else ''} ── {link['entity']} ({told[link['link']]}) ──▶ this"
-    )
+    how = {"title": "the title of", "topic": "the topic of", "mention": "its title, named by"}[link["link"]]
+    return f"found through {start['title']}{f', {place}' if place else ''} → {link['entity']} ({how} this passage)"
 
 
 def _shorten(text: str, limit: int = 400) -> str:

@@ -112,8 +112,9 @@ class Searcher:
     def _run(
         self, question: Question, way: Way, k: int, where: Filter, trace: Trace
     ) -> tuple[Scored, Mapping[str, Scored], Mapping[int, Link]]:
-        """Run a way; also returns the ranked lists it was made from, by the name of their way, and the links it used."""
+        """Run a way; also returns the lists it was made from, by the name of their way, and the links it used."""
         links: Mapping[int, Link] = {}
+        lists: Mapping[str, Scored]
         with trace.stage(way) as entry:
             if way == "sparse":
                 ranked = sparse(question, self.engine, k, where)
