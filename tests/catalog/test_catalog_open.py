@@ -80,10 +80,8 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
         schema.set_meta(connection, "schema_version", "7")
     with pytest.raises(KnowledgeBaseError) as caught:
         Catalog.open(tmp_path, FINGERPRINTS)
-    assert (
-        f"was written by a newer Silmari (schema 7, this one knows {migrations.VERSION}); upgrade with pip install -U silmari"
-        in str(caught.value)
-    )
+    known = f"was written by a newer Silmari (schema 7, this one knows {migrations.VERSION})"
+    assert f"{known}; upgrade with pip install -U silmari" in str(caught.value)
 
 
 def test_migrations_run_in_order_and_all_or_nothing(catalog: Catalog) -> None:
