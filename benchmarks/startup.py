@@ -44,7 +44,7 @@ def _start(folder: Path, rounds: int) -> list[dict[str, Any]]:
     return [
         {
             "what": what,
-            "seconds": round(_median(call, rounds) - (bare if what.startswith("import") else 0), 3),
+            "seconds": round(max(0.0, _median(call, rounds) - (bare if what.startswith("import") else 0)), 3),
             "target": target,
         }
         for what, (call, target) in measured.items()

@@ -3,49 +3,19 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import settings
-from langchain_core.embeddings import Embeddings
 
 from silmari.knowledge_base import KnowledgeBase
+from word_embeddings import WordEmbeddings
 
 settings.register_profile("silmari", deadline=None, max_examples=int(os.environ.get("SILMARI_EXAMPLES", "40")))
 settings.load_profile("silmari")
 
 SHARED = Path(os.environ.get("SILMARI_SHARED", Path(__file__).parents[2] / "shared"))
-
-
-class WordEmbeddings(Embeddings):
-    """A real if simple embedder: hashed counts of a text's character pairs.
-
-    Attributes:
-        texts: Every text that was embedded as a passage, in order.
-    """
-
-    model = "pairs-512"
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        self.texts += texts
-        return [self._vector(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        return self._vector(text)
-
-    def _vector(self, text: str) -> list[float]:
-        counts = np.zeros(512)
-        for word in text.split():
-            for pair in {word[at : at + 2] for at in range(len(word))}:
-                counts[zlib.crc32(pair.encode()) % 512] += 1
-        total = np.sqrt(counts) + 1e-6
-        return list(total / np.linalg.norm(total))
 
 
 @pytest.fixture(autouse=True)

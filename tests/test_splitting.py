@@ -256,3 +256,14 @@ def test_a_remark_merged_over_a_row_is_said_once() -> None:
         "비고: 이전 준비금 포함",
         "지점: 0 | 1분기: 0 | 2분기: 0",
     ]
+
+
+@pytest.mark.parametrize("piece", ["가나다라 마바사 ", "word ", "가", "x", "연차, 휴가 "])
+def test_a_sentence_without_end_is_cut_evenly_and_completely(piece: str) -> None:
+    # As long as a text that a program wrote on one line; cutting must not take the square of its length.
+    text = (piece * (300_000 // len(piece))).strip()
+    passages = split(document(Prose(text)))
+    spans = [passage.locator["chars"] for passage in passages]
+    assert all(weight(passage.text, 200, 500) <= 1.3 for passage in passages)
+    assert spans[0][0] == 0 and spans[-1][1] == len(text)
+    assert all(not text[end:start].strip() for (_, end), (start, _) in pairwise(spans))

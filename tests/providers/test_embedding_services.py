@@ -273,7 +273,7 @@ def test_ollama_speaks_the_same_protocol(service: Service) -> None:
 def test_own_object(embedder: Any) -> None:
     own = open_embedder(embedder, Settings())
     assert own is not None
-    assert own.fingerprint.endswith(f"conftest.WordEmbeddings:{embedder.model}")
+    assert own.fingerprint.endswith(f"word_embeddings.WordEmbeddings:{embedder.model}")
     rows = own.passages(["하나", "둘", "하나"])
     assert embedder.texts == ["하나", "둘"]
     np.testing.assert_array_equal(rows[0], rows[2])

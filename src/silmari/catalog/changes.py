@@ -19,11 +19,11 @@ PASSAGE = "passage"
 def log_new(connection: Connection, ids: Sequence[int], aspect: str) -> None:
     """Log items that were never logged in this aspect, in their order."""
     numbers = take_numbers(connection, "change", len(ids))
-    rows = [
+    rows = (
         {"kind": PASSAGE, "item_id": item, "aspect": aspect, "seq": seq} for item, seq in zip(ids, numbers, strict=True)
-    ]
-    if rows:
-        connection.execute(insert(changes), rows)
+    )
+    for chunk in chunks(rows):
+        connection.execute(insert(changes), chunk)
 
 
 def log(connection: Connection, ids: Iterable[int], aspect: str) -> None:

@@ -7,7 +7,7 @@ source, and a vector as long as a passage has its text.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, delete, exists, insert, select, update
@@ -18,6 +18,7 @@ from silmari.catalog.rules import Rules, chunks, to_json
 from silmari.catalog.schema import documents, passages, sources, take_numbers, vectors
 from silmari.catalog.words import Outcome, ReadDocument, storable
 
+_LINES = 5_000
 _SOURCE = [sources.c[name] for name in SourceRow._fields]
 
 
@@ -114,10 +115,8 @@ def _insert_documents(
 ) -> None:
     if not fresh:
         return
-    rows, lines = [], []
-    embedded = _embedded(
-        connection, rules, {analysed.text_hash for _, read, _ in fresh.values() for analysed in read.passages}
-    )
+    rows = []
+    waiting: dict[int, int] = {}
     for key, (number, read, places) in fresh.items():
         content, document = content_of(read), read.document
         now = effective(content, places, rules.file_time_dates)
@@ -134,34 +133,44 @@ def _insert_documents(
                 **now._asdict(),
             }
         )
-        waiting = turn(document.category, now.day)
+        waiting[number] = turn(document.category, now.day)
+    connection.execute(insert(documents), rows)
+    reads = {number: read for number, read, _ in fresh.values()}
+    numbers = take_numbers(connection, "passage", sum(len(read.passages) for read in reads.values()))
+    embedded = _embedded(
+        connection, rules, {analysed.text_hash for read in reads.values() for analysed in read.passages}
+    )
+    ready: list[int] = []
+    # In pieces: a file may have a million rows.
+    for lines in chunks(_lines(reads, waiting, embedded, numbers), _LINES):
+        connection.execute(insert(passages), lines)
+        ready.extend(line["id"] for line in lines if line["waiting"] is None)
+    log_new(connection, numbers, "text")
+    log_new(connection, ready, "vector")
+
+
+def _lines(
+    reads: Mapping[int, ReadDocument], waiting: Mapping[int, int], embedded: set[bytes], numbers: Iterable[int]
+) -> Iterator[dict[str, Any]]:
+    """The rows of the passages of documents, by number."""
+    given = iter(numbers)
+    for number, read in reads.items():
         for position, analysed in enumerate(read.passages):
             passage = analysed.passage
-            lines.append(
-                {
-                    "document_id": number,
-                    "position": position,
-                    "text": passage.text,
-                    "content": None if passage.content == passage.text else passage.content,
-                    "context": passage.context,
-                    "locator": to_json(dict(passage.locator)),
-                    "date": passage.date,
-                    "tokens": analysed.tokens,
-                    "names": analysed.names,
-                    "text_hash": analysed.text_hash,
-                    "waiting": None if analysed.text_hash in embedded else waiting,
-                }
-            )
-    numbers = take_numbers(connection, "passage", len(lines))
-    for line, number in zip(lines, numbers, strict=True):
-        line["id"] = number
-    connection.execute(insert(documents), rows)
-    if lines:
-        connection.execute(insert(passages), lines)
-    log_new(connection, numbers, "text")
-    log_new(
-        connection, [number for number, line in zip(numbers, lines, strict=True) if line["waiting"] is None], "vector"
-    )
+            yield {
+                "id": next(given),
+                "document_id": number,
+                "position": position,
+                "text": passage.text,
+                "content": None if passage.content == passage.text else passage.content,
+                "context": passage.context,
+                "locator": to_json(dict(passage.locator)),
+                "date": passage.date,
+                "tokens": analysed.tokens,
+                "names": analysed.names,
+                "text_hash": analysed.text_hash,
+                "waiting": None if analysed.text_hash in embedded else waiting[number],
+            }
 
 
 def _embedded(connection: Connection, rules: Rules, hashes: Iterable[bytes]) -> set[bytes]:

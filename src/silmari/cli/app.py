@@ -12,6 +12,7 @@ from silmari import __version__
 from silmari.cli import add, ask, build, demo, doctor, documents, evaluate, reindex, remove, search, show, status, sync
 from silmari.cli.common import INTERRUPTED, NOTHING_DONE, harmless
 from silmari.errors import SilmariError
+from silmari.panics import is_panic
 
 _STOPPED = "Stopped. What was reported as done is kept; add again, or silmari build, goes on with the rest."
 
@@ -53,13 +54,19 @@ def _options(
 
 
 def main() -> None:
+    """Run the command line as this process's only task."""
+    _hush()
+    # A service manager's polite end is Ctrl-C: progress bars are taken down, and what is in hand is stored.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    run()
+
+
+def run() -> None:
     """Run the command line; every error ends as one sentence on standard error and an exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets a question mark, not a crash.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    # A service manager's polite end is Ctrl-C: progress bars are taken down, and what is in hand is stored.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except SystemExit as ended:
@@ -74,14 +81,23 @@ def main() -> None:
         # The reader of our output went away, as in `silmari list | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except Exception as error:
-        if os.environ.get("SILMARI_DEBUG"):
+    except BaseException as error:
+        if os.environ.get("SILMARI_DEBUG") or not (isinstance(error, Exception) or is_panic(error)):
             raise
         _end(
             f"Something unforeseen went wrong ({type(error).__name__}: {error}). What was done is kept;"
             " set SILMARI_DEBUG=1 to see the details and report them.",
             NOTHING_DONE,
         )
+
+
+def _hush() -> None:
+    """Let only Python write to standard error: libraries in other languages would print their panics there."""
+    if sys.stderr is None or os.environ.get("SILMARI_DEBUG"):
+        return
+    own = os.fdopen(os.dup(2), "w", encoding=sys.stderr.encoding, errors="replace", buffering=1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    sys.stderr = own
 
 
 def _end(message: str, code: int) -> None:

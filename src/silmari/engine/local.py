@@ -26,6 +26,7 @@ from silmari.engine.local_text import TextIndex
 from silmari.engine.local_vectors import Vectors
 from silmari.errors import KnowledgeBaseError
 from silmari.model import Filter, Kind
+from silmari.panics import is_panic
 
 # Up to here an exact scan takes about a millisecond, and a graph is not worth its building.
 EXACT_ROWS = 20_000
@@ -228,6 +229,10 @@ class LocalEngine:
         try:
             return self._open(raw, state)
         except (OSError, ValueError, KeyError, RuntimeError):
+            return None
+        except BaseException as error:
+            if not is_panic(error):
+                raise
             return None
 
     def _open(self, raw: bytes, state: State, text: TextIndex | None = None) -> _Snapshot:

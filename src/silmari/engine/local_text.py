@@ -16,8 +16,9 @@ from typing import Any
 import tantivy
 
 from silmari.engine.base import Record
-from silmari.errors import BusyError
+from silmari.errors import BusyError, KnowledgeBaseError
 from silmari.model import Filter, day_number
+from silmari.panics import is_panic
 
 _ANALYSER = "blanks"
 _HEAP = 50_000_000
@@ -163,8 +164,9 @@ class TextIndex:
             return []
         searcher = self._searcher
         # Counting all matches would keep tantivy from skipping blocks that cannot reach the top k.
-        hits = searcher.search(query, limit=k, count=False).hits
-        ids: list[Any] = searcher.fast_field_values("id", [address for _, address in hits])
+        with self._sound():
+            hits = searcher.search(query, limit=k, count=False).hits
+            ids: list[Any] = searcher.fast_field_values("id", [address for _, address in hits])
         found = [(id, score) for id, (score, _) in zip(ids, hits, strict=True)]
         # By score, then id: two sorts without a Python key are three times as fast as one with.
         found.sort()
@@ -173,7 +175,20 @@ class TextIndex:
 
     def frequency(self, token: str) -> int:
         """In how many passages a token occurs."""
-        return int(self._searcher.doc_freq("tokens", token))
+        with self._sound():
+            return int(self._searcher.doc_freq("tokens", token))
+
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """Around reading: there, tantivy fails or panics only where a file is not what was written."""
+        try:
+            yield
+        except BaseException as problem:
+            if not isinstance(problem, ValueError) and not is_panic(problem):
+                raise
+            raise KnowledgeBaseError(
+                f"The search index {self.path} is damaged: run silmari reindex, which makes it anew from the catalog."
+            ) from problem
 
     def _query(self, tokens: Mapping[str, float], where: Filter) -> tantivy.Query | None:
         query, occur, schema = tantivy.Query, tantivy.Occur, self._schema

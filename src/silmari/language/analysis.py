@@ -14,7 +14,7 @@ from silmari.language.names import passage_names
 from silmari.language.normalise import normalise
 
 # Raise it whenever the same text gives other tokens or names: bases that were built before must be rebuilt.
-ANALYSER_VERSION = 2
+ANALYSER_VERSION = 3
 # Of a question, so much is analysed; a longer one is a pasted document.
 MAX_QUESTION_CHARS = 4_000
 
@@ -29,7 +29,7 @@ SPELLED_WEIGHT = 0.3
 
 _KOREAN_STOP_WORDS = frozenset(
     # Interrogatives, requests, demonstratives, and verbs and nouns that every text has.
-    "누구 무엇 뭐 무어 뭣 어디 언제 왜 어찌 어떻다 어떠하다 어떻 어떤 어느 몇 얼마 얼마나 무슨 "
+    "누구 무엇 뭐 무어 뭣 어디 언제 왜 어찌 어떻다 어떠하다 어떻 어떤 어느 몇 며칠 얼마 얼마나 무슨 "
     "어떻게 알리다 알다 설명 서술 말하다 말씀 가르치다 찾다 궁금 궁금하다 답 답하다 대답 질문 제시 "
     "여부 이것 그것 저것 여기 거기 저기 이 그 저 우리 저희 나 너 당신 대하다 관하다 위하다 "
     "따르다 통하다 의하다 있다 없다 하다 되다 이다 아니다 주다 같다 보다 가지다 이루어지다 이렇다 "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from silmari.errors import UnreadableError
 from silmari.model import Table
+from silmari.panics import is_panic
 from silmari.reading.cells import Budget
 from silmari.reading.content import Content
 from silmari.reading.limits import Limits
@@ -89,8 +90,7 @@ def _parse(call: Callable[[], _T]) -> _T:
     except (CalamineError, OSError, ValueError, OverflowError) as error:
         raise UnreadableError(_DAMAGED) from error
     except BaseException as error:
-        # A panic in the parser's own language has no importable type and is no Exception.
-        if type(error).__name__ != "PanicException":
+        if not is_panic(error):
             raise
         raise UnreadableError(_DAMAGED) from error
 
