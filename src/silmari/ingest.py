@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 from silmari.errors import SkippedError, UnreadableError
-from silmari.model import Document
+from silmari.model import Document, Passage
 
 if TYPE_CHECKING:
     from silmari.catalog.catalog import Catalog

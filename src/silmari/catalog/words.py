@@ -94,7 +94,7 @@ class Named(NamedTuple):
 
     id: int
     names: str
-    file_title: str
+    file_title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

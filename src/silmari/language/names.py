@@ -42,7 +42,13 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 # Punctuation around a name is not of it.
 _EDGES = re.compile(r"^[\W_]+|[^\w.)+#]+$")
 _JOINT = frozenset({"", " ", "\u00a0"})
-_COMMON = STOP_WORDS | QUESTION_WORDS
+# Capitalised only because they begin a sentence.
+_OPENERS = frozenset(
+    "however although moreover therefore meanwhile additionally furthermore finally later since like unlike among "
+    "despite according following originally currently today although because many several another see note".split()
+)
+_COMMON = STOP_WORDS | QUESTION_WORDS | _OPENERS
+_STOP = re.compile(r"(?<=[a-z]{2})[.!?]\s")
 
 
 # What a key in `passage_names` begins with; none of a name's own does.
@@ -163,4 +169,6 @@ def topic(text: str, shown: str, nouns: Sequence[Noun]) -> list[str]:
     if said is None:
         return []
     head = _ARTICLE.sub("", _BRACKETS.sub("", text[: said.start()]).partition(",")[0].strip(), count=1)
-    return _keys([head]) if head[:1].isupper() and len(head.split()) <= _LONGEST else []
+    words = head.split()
+    plain = head[:1].isupper() and len(words) <= _LONGEST and words[0].lower() not in _COMMON
+    return _keys([head]) if plain and not _STOP.search(head) else []

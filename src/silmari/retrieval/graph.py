@@ -73,7 +73,8 @@ def graph(
         best = found.ranked[0][1]
         scores = {item: score / best for item, score in scores.items()}
     ordered = list(scores)
-    weakest = scores[ordered[min(len(ordered), DEPTH) - 1]]
+    # What BM25 does not find has nothing; what cosine does not find is little worse than the last that it found.
+    weakest = scores[ordered[min(len(ordered), DEPTH) - 1]] if found.dense else 0.0
     links = spread([(item, scores[item] - weakest) for item in ordered[:SOURCES] if scores[item] > weakest])
     reached = [item for item in links if item not in scores]
     if not where.empty and reached:
