@@ -27,7 +27,7 @@ MOST = 200
 # Beside a title's link: of a passage that names the title of a good one, and of a passage without any title to the
 # name that its first sentence marks as its topic, if no other passage has that topic and few name it.
 BACK = 0.4
-TOPIC = 0.4
+TOPIC = 0.3
 FEW = 10
 
 _NAMED, _TITLE, _TOPIC = 1, 2, 4
