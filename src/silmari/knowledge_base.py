@@ -448,7 +448,7 @@ class KnowledgeBase:
     def _graph(self) -> Following:
         from silmari.graph.follow import Following
 
-        return Following(self.catalog)
+        return Following(self.catalog, given=self.settings.relations == "given")
 
     def _unrelated(self) -> float:
         from silmari.retrieval.relevance import unrelated_mean

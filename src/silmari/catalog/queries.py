@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, cast, func, or_, select
+from sqlalchemy import Connection, Integer, and_, case, cast, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from silmari.catalog import vectors
@@ -91,15 +91,22 @@ def tokens(connection: Connection, ids: Collection[int]) -> dict[int, str]:
 def named(connection: Connection, ids: Collection[int] | None) -> Iterator[Named]:
     """Names of passages, of all if `ids` is None, by id; read a few thousand at a time."""
     statement = (
-        select(passages.c.id, passages.c.names, documents.c.content_title, documents.c.title)
+        select(
+            passages.c.id,
+            passages.c.names,
+            documents.c.content_title,
+            documents.c.title,
+            passages.c.document_id,
+            case((passages.c.position == 0, documents.c.triplets), else_=""),
+        )
         .join(documents, documents.c.id == passages.c.document_id)
         .order_by(passages.c.id)
         .execution_options(yield_per=2_000)
     )
     parts = [statement] if ids is None else [statement.where(passages.c.id.in_(part)) for part in chunks(sorted(ids))]
     for part in parts:
-        for number, names, content_title, title in connection.execute(part):
-            yield Named(number, names, "" if content_title else title)
+        for number, names, content_title, title, document, triplets in connection.execute(part):
+            yield Named(number, names, "" if content_title else title, document, triplets)
 
 
 def names_since(connection: Connection, epoch: str, seq: int, limit: int) -> NamesChange | None:

@@ -90,11 +90,15 @@ class Named(NamedTuple):
         id: Of the passage.
         names: As `silmari.language.names.passage_names` gives them, joined by blanks.
         file_title: The title that its file's name gives, where the content has none; else empty.
+        document_id: Of its document.
+        triplets: With a document's first passage: the given triplets, as a JSON list; else empty.
     """
 
     id: int
     names: str
     file_title: str = ""
+    document_id: int = 0
+    triplets: str = ""
 
 
 @dataclass(frozen=True, slots=True)

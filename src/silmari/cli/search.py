@@ -87,7 +87,9 @@ def _told(path: Sequence[Mapping[str, Any]]) -> str:
     """The path through the graph that led to a hit, as a line."""
     start, link, _ = path
     place = where(start["locator"])
-    how = {"title": "the title of", "topic": "the topic of", "mention": "its title, named by"}[link["link"]]
+    how = {"title": "the title of", "topic": "the topic of", "mention": "its title, named by", "given": "given with"}[
+        link["link"]
+    ]
     return f"found through {start['title']}{f', {place}' if place else ''} → {link['entity']} ({how} this passage)"
 
 

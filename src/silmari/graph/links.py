@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from silmari.catalog.words import Named
-from silmari.language.names import MARKED, TITLE, title_keys
+from silmari.language.names import GIVEN, MARKED, TITLE, title_keys
 
-Kind = Literal["title", "topic", "mention"]
+Kind = Literal["title", "topic", "mention", "given"]
 Ints = NDArray[np.int32]
 
 # A passage that many name, or a title of many passages, says less of each: strength is divided by their number
@@ -28,9 +28,11 @@ MOST = 200
 # name that its first sentence marks as its topic, if no other passage has that topic and few name it.
 BACK = 0.4
 TOPIC = 0.3
+# Of two passages whose given triplets share a name.
+SHARED = 0.6
 FEW = 10
 
-_NAMED, _TITLE, _TOPIC = 1, 2, 4
+_NAMED, _TITLE, _TOPIC, _GIVEN = 1, 2, 4, 8
 # What changed is kept beside the arrays up to this many passages, or this share of all.
 _LOOSE = 2_000
 _LOOSE_SHARE = 0.1
@@ -45,7 +47,7 @@ class Link:
         source: The passage it comes from.
         entity: Key of the name that joins the two.
         kind: The source names this passage's ``title`` or ``topic``, or this passage has a ``mention`` of the
-            source's title.
+            source's title, or triplets ``given`` with both share the name.
     """
 
     gain: float
@@ -106,11 +108,12 @@ class Links:
 
     def _ways(self, numbers: Ints, roles: Ints) -> Iterator[tuple[int, Kind, float]]:
         """The names of a passage that lead somewhere, how, and how strongly."""
-        titled, marked, named = (self._counts[role][numbers] for role in (_TITLE, _TOPIC, _NAMED))
+        titled, marked, named, given = (self._counts[role][numbers] for role in (_TITLE, _TOPIC, _NAMED, _GIVEN))
         own = (roles & _TITLE > 0) & (named > 1) & (named <= MOST)
         away = (titled > 0) & (titled <= MOST)
         topical = (marked == 1) & (named <= FEW)
-        for at in np.flatnonzero(own | away | topical):
+        shared = (roles & _GIVEN > 0) & (given > 1) & (given <= MOST)
+        for at in np.flatnonzero(own | away | topical | shared):
             number = int(numbers[at])
             if away[at]:
                 yield number, "title", float(titled[at]) ** -DAMPING
@@ -118,11 +121,13 @@ class Links:
                 yield number, "topic", TOPIC
             if own[at]:
                 yield number, "mention", BACK * float(named[at]) ** -DAMPING
+            if shared[at]:
+                yield number, "given", SHARED * float(given[at] - 1) ** -DAMPING
 
     def _targets(self, number: int, kind: Kind) -> list[int]:
         """The passages that an entity leads to, by id."""
-        wanted = {"title": _TITLE, "topic": _TOPIC, "mention": _NAMED}[kind]
-        ends, rows, roles = self._named if kind == "mention" else self._topics
+        wanted = {"title": _TITLE, "topic": _TOPIC, "mention": _NAMED, "given": _GIVEN}[kind]
+        ends, rows, roles = self._topics if kind in ("title", "topic") else self._named
         found: list[int] = []
         if number + 1 < len(ends):
             part = slice(int(ends[number]), int(ends[number + 1]))
@@ -147,6 +152,8 @@ class Links:
                 roles[name[1:]] = _NAMED | _TITLE
             elif name[0] == MARKED:
                 marked.append(name[1:])
+            elif name[0] == GIVEN:
+                roles[name[1:]] = roles.get(name[1:], _NAMED) | _GIVEN
             else:
                 roles.setdefault(name, _NAMED)
         if not titled:
@@ -178,7 +185,7 @@ class Links:
         owners = np.repeat(np.arange(len(ids), dtype=np.int32), np.diff(self._ends))
         self._counts = {
             role: np.bincount(self._entities[self._roles & role > 0], minlength=size).astype(np.int32)
-            for role in (_NAMED, _TITLE, _TOPIC)
+            for role in (_NAMED, _TITLE, _TOPIC, _GIVEN)
         }
         self._named = self._inverse(owners, self._roles & _NAMED > 0, size)
         self._topics = self._inverse(owners, self._roles & (_TITLE | _TOPIC) > 0, size)

@@ -51,9 +51,10 @@ _COMMON = STOP_WORDS | QUESTION_WORDS | _OPENERS
 _STOP = re.compile(r"(?<=[a-z]{2})[.!?]\s")
 
 
-# What a key in `passage_names` begins with; none of a name's own does.
+# What a key in `passage_names` may begin with; none of a name's own does. `GIVEN` is for names of given triplets.
 TITLE = "="
 MARKED = "~"
+GIVEN = "+"
 
 
 def passage_names(context: str, text: str, shown: str, nouns: Sequence[Noun], begin: int) -> list[str]:
@@ -73,7 +74,7 @@ def passage_names(context: str, text: str, shown: str, nouns: Sequence[Noun], be
     clear = clean(text)
     titles = [one for part in context.split(" > ") for one in title_keys(part)]
     marked = topic(clear, shown, [noun for noun in nouns if noun.start >= begin])
-    mentioned = [*latin_names(clear), *_keys(quoted(clear)), *korean_names(shown, nouns)]
+    mentioned = [*latin_names(clear), *name_keys(quoted(clear)), *korean_names(shown, nouns)]
     return [
         *(TITLE + one for one in dict.fromkeys(titles)),
         *(MARKED + one for one in marked),
@@ -85,10 +86,10 @@ def title_keys(title: str) -> list[str]:
     """The keys under which a title is named: all of it, without its brackets, without its article."""
     spelled = [title, _BRACKETS.sub("", title)]
     spelled += [_ARTICLE.sub("", one, count=1) for one in spelled]
-    return _keys(clean(one).replace("_", " ") for one in spelled)
+    return name_keys(clean(one).replace("_", " ") for one in spelled)
 
 
-def _keys(spelled: Iterable[str]) -> list[str]:
+def name_keys(spelled: Iterable[str]) -> list[str]:
     """Distinct keys, in order, of those that name something."""
     found = (_EDGES.sub("", key(one)) for one in spelled if len(one) <= MAX_NAME_CHARS)
     return [one for one in dict.fromkeys(found) if _telling(one)]
@@ -117,7 +118,7 @@ def latin_names(text: str) -> list[str]:
                 continue
         found += _parts(run)
         run, inner = [word] if word[0].isupper() else [], []
-    return _keys([*found, *_parts(run)])
+    return name_keys([*found, *_parts(run)])
 
 
 def _parts(run: list[str]) -> Iterator[str]:
@@ -146,7 +147,7 @@ def korean_names(text: str, nouns: Sequence[Noun]) -> list[str]:
                 break
             end = other.end
             found.append(text[noun.start : end])
-    return _keys(found)
+    return name_keys(found)
 
 
 def quoted(text: str) -> Iterator[str]:
@@ -164,11 +165,11 @@ def topic(text: str, shown: str, nouns: Sequence[Noun]) -> list[str]:
             first = at
             while at - first < _SIDE_BY_SIDE and first and shown[nouns[first - 1].end : nouns[first].start] == " ":
                 first -= 1
-            return _keys([shown[nouns[first].start : noun.end]])
+            return name_keys([shown[nouns[first].start : noun.end]])
     said = _IS.search(text, 0, _FIRST_CHARS)
     if said is None:
         return []
     head = _ARTICLE.sub("", _BRACKETS.sub("", text[: said.start()]).partition(",")[0].strip(), count=1)
     words = head.split()
     plain = head[:1].isupper() and len(words) <= _LONGEST and words[0].lower() not in _COMMON
-    return _keys([head]) if plain and not _STOP.search(head) else []
+    return name_keys([head]) if plain and not _STOP.search(head) else []
