@@ -1,7 +1,8 @@
 """The graph of names at 200,000 passages and 400,000 entities: ``python benchmarks/graph.py``.
 
 Each passage has a title (a fifth of them share theirs with others) and mentions twelve names, drawn by Zipf's law,
-so that there are hubs; every third of its mentions is another passage's title, as in an encyclopaedia. Times are medians.
+so that there are hubs; every third of its mentions is another passage's title, as in an encyclopaedia.
+Times are medians.
 """
 
 from __future__ import annotations

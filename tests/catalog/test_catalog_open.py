@@ -294,3 +294,18 @@ def test_a_writer_that_takes_too_long(tmp_path: Path) -> None:
     with store.write():
         pass
     store.close()
+
+
+def test_a_base_of_version_1_gets_its_column_for_names(tmp_path: Path) -> None:
+    with Catalog.open(tmp_path, FINGERPRINTS) as catalog:
+        put(catalog, read("/a", "한빛중공업"))
+    old = sqlite3.connect(tmp_path / FILE_NAME)
+    for table in ("passages", "staged_tokens"):
+        old.execute(f"ALTER TABLE {table} DROP COLUMN names")
+    old.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'")
+    old.commit()
+    old.close()
+    with Catalog.open(tmp_path, FINGERPRINTS) as catalog:
+        assert catalog.all_names(lambda epoch, seq, rows: [row.names for row in rows]) == [""]
+        catalog.retokenise("kiwi/2", lambda passage: (passage.text, "한빛"), str)
+        assert catalog.all_names(lambda epoch, seq, rows: [row.names for row in rows]) == ["한빛"]

@@ -67,17 +67,17 @@ def test_a_passage_does_not_lead_to_itself_and_unknown_ones_lead_nowhere() -> No
 
 
 keys = st.sampled_from("a b c d e f".split())
+
+
+def _names(title: set[str], marked: list[str], named: set[str], given: set[str], file: str) -> str:
+    plain = sorted({*title, *marked, *named})
+    marks = [*(f"={one}" for one in sorted(title)), *(f"~{one}" for one in marked)]
+    return " ".join([*marks, *plain, *(f"+{one}" for one in sorted(given))]) + f"|{file}"
+
+
+few = st.sets(keys, max_size=2)
 rows = st.builds(
-    lambda title, marked, named, file: (
-        " ".join(
-            [*(f"={one}" for one in sorted(title)), *(f"~{one}" for one in marked), *sorted({*title, *marked, *named})]
-        )
-        + f"|{file}"
-    ),
-    st.sets(keys, max_size=2),
-    st.lists(keys, max_size=1),
-    st.sets(keys, max_size=4),
-    st.sampled_from(["", "aa bb", "cc"]),
+    _names, few, st.lists(keys, max_size=1), st.sets(keys, max_size=4), few, st.sampled_from(["", "aa bb", "cc"])
 )
 steps = st.lists(st.dictionaries(st.integers(1, 12), st.none() | rows, min_size=1, max_size=5), max_size=8)
 

@@ -91,3 +91,18 @@ def test_other_ways_say_nothing_of_paths(base: KnowledgeBase) -> None:
     for way in WAYS:
         hits = base.search("Leonhard Euler", way=way)
         assert hits and (way == "graph" or not any("path" in hit.evidence for hit in hits))
+
+
+def test_given_triplets_join_passages_that_name_nothing_of_each_other(tmp_path: Path, embedder: WordEmbeddings) -> None:
+    hidden = [
+        {"id": "a", "text": "한빛중공업은 조선소이다.", "triplets": [["한빛중공업", "설립자", "오인환"]]},
+        {"id": "b", "text": "그는 새여울에서 태어났다.", "triplets": [["오인환", "출생지", "새여울"]]},
+    ]
+    for relations, found in (("sentences", False), ("given", True)):
+        with KnowledgeBase.open(tmp_path / relations, embedder=embedder, relations=relations) as base:
+            base.add_records([*hidden, *NOISE])
+            hits = base.search("한빛중공업은 무엇인가?", way="graph", k=20)
+            paths = {ids([hit])[0]: hit.evidence.get("path") for hit in hits}
+            assert bool(paths.get("b")) is found
+            if found:
+                assert paths["b"][1]["link"] == "given" and paths["b"][1]["entity"] == "오인환"

@@ -29,7 +29,7 @@ MOST = 200
 BACK = 0.4
 TOPIC = 0.3
 # Of two passages whose given triplets share a name.
-SHARED = 0.6
+SHARED = 0.8
 FEW = 10
 
 _NAMED, _TITLE, _TOPIC, _GIVEN = 1, 2, 4, 8
