@@ -22,7 +22,7 @@ def test_a_triplet_belongs_to_the_passage_that_names_both_ends_else_either_else_
     passages = ["basel", "=euler euler", "euler bernoulli"]
     assert added(document(1, passages, ("Euler", "pupil of", "Bernoulli"))) == [[], [], ["+euler", "+bernoulli"]]
     assert added(document(1, passages, ("Euler", "born in", "Riehen"))) == [[], ["+euler", "+riehen"], []]
-    assert added(document(1, passages, ("A b", "c", "D e"))) == [["+ab", "+de"], [], []]
+    assert added(document(1, passages, ("the A b", "c", "D e"))) == [["+ab", "+de"], [], []]
 
 
 def test_names_that_join_nothing_are_left_out() -> None:

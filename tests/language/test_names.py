@@ -58,6 +58,7 @@ def test_the_first_sentence_marks_a_topic_in_both_languages() -> None:
     assert about("앨버트 아인슈타인(Albert Einstein, 1879년)은 물리학자이다.") == ["~앨버트아인슈타인"]
     assert about("한빛중공업은 청라포시에 있다. 서지형은 사장이다.") == ["~한빛중공업"]
     assert about("The Seolbong Bridge (1932) is 214 metres long.") == ["~seolbongbridge"]
+    assert about("Jakob Bernoulli (1654–1705): Jakob was older.") == ["~jakobbernoulli"]
     assert about("There is a bridge.") == about("We saw it. Vienna is old.") == []
     assert about("St. Louis is a city.") == ["~st.louis"]
 

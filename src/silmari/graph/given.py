@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from silmari.catalog.words import Named
-from silmari.language.names import GIVEN, MARKED, TITLE, name_keys
+from silmari.language.names import GIVEN, MARKED, TITLE, entity_keys
 
 
 def with_given(rows: Iterable[Named]) -> Iterator[Named]:
@@ -29,7 +29,7 @@ def _placed(passages: Sequence[Named], triplets: Iterable[Sequence[str]]) -> Ite
     named = [{name.lstrip(TITLE + MARKED) for name in row.names.split()} for row in passages]
     added: list[dict[str, None]] = [{} for _ in passages]
     for subject, _, object_ in triplets:
-        ends = name_keys([subject, object_])
+        ends = entity_keys([subject, object_])
         if ends:
             held = [sum(end in names for end in ends) for names in named]
             added[held.index(max(held))].update(dict.fromkeys(ends))

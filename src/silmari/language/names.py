@@ -37,6 +37,8 @@ _QUOTED = re.compile(
 _BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
 _IS = re.compile(r"\s(?:is|was|are|were|refers|has|had|became)\s")
+# Jakob Bernoulli (1654–1705): he was
+_HEAD = re.compile(r"\s*(?P<head>[^\s:.!?(（][^:.!?\n(（]{1,60}(?:[(（][^()（）\n]{0,60}[)）])?):\s")
 _AFTER_BRACKETS = re.compile(r"\s?[(（][^()（）]*[)）](?:은|는|이란|란)\s")
 _POSSESSIVE = re.compile(r"['’]s?$")
 # Punctuation around a name is not of it.
@@ -87,6 +89,11 @@ def title_keys(title: str) -> list[str]:
     spelled = [title, _BRACKETS.sub("", title)]
     spelled += [_ARTICLE.sub("", one, count=1) for one in spelled]
     return name_keys(clean(one).replace("_", " ") for one in spelled)
+
+
+def entity_keys(names: Iterable[str]) -> list[str]:
+    """The keys of names that somebody else has marked as such: whole, without an article."""
+    return name_keys(_ARTICLE.sub("", clean(one).strip(), count=1) for one in names)
 
 
 def name_keys(spelled: Iterable[str]) -> list[str]:
@@ -166,10 +173,14 @@ def topic(text: str, shown: str, nouns: Sequence[Noun]) -> list[str]:
             while at - first < _SIDE_BY_SIDE and first and shown[nouns[first - 1].end : nouns[first].start] == " ":
                 first -= 1
             return name_keys([shown[nouns[first].start : noun.end]])
-    said = _IS.search(text, 0, _FIRST_CHARS)
+    said = _HEAD.match(text) or _IS.search(text, 0, _FIRST_CHARS)
     if said is None:
         return []
-    head = _ARTICLE.sub("", _BRACKETS.sub("", text[: said.start()]).partition(",")[0].strip(), count=1)
+    head = _ARTICLE.sub(
+        "",
+        _BRACKETS.sub("", text[: said.end("head") if said.re is _HEAD else said.start()]).partition(",")[0].strip(),
+        count=1,
+    )
     words = head.split()
     plain = head[:1].isupper() and len(words) <= _LONGEST and words[0].lower() not in _COMMON
     return name_keys([head]) if plain and not _STOP.search(head) else []
