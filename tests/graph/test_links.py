@@ -61,6 +61,15 @@ def test_the_strongest_link_counts_and_of_equal_ones_the_first() -> None:
     assert graph(*rows).spread([(1, 0.4), (2, 0.4)])[3] == Link(0.4, 1, "b", "title")
 
 
+def test_passages_of_one_document_do_not_lead_to_each_other_by_its_title() -> None:
+    pages = [Named(1, "=manual manual", "", 5), Named(2, "=manual manual", "", 5), Named(3, "=manual manual", "", 6)]
+    found = graph(*pages).spread([(1, 1.0)])
+    assert list(found) == [3]
+    grown = graph(pages[0])
+    grown.update([2, 3], pages[1:])
+    assert grown.spread([(1, 1.0)]) == found
+
+
 def test_a_passage_does_not_lead_to_itself_and_unknown_ones_lead_nowhere() -> None:
     assert graph(Named(1, "=a a")).spread([(1, 1.0), (99, 1.0)]) == {}
     assert Links().spread([(1, 1.0)]) == {}
@@ -94,7 +103,7 @@ def test_changes_equal_a_rebuild(changes: list[dict[int, str | None]], loose: in
                 held.pop(item, None)
                 if text is not None:
                     names, _, file = text.partition("|")
-                    held[item] = Named(item, names, file)
+                    held[item] = Named(item, names, file, item // 3)
             grown.update(change, [held[item] for item in change if item in held])
         fresh = Links(held.values())
         assert len(grown) == len(fresh) == len(held)

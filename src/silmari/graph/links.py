@@ -66,7 +66,7 @@ class Links:
     def __init__(self, rows: Iterable[Named] = ()) -> None:
         self._numbers: dict[str, int] = {}
         self._keys: list[str] = []
-        self._build((row.id, *self._read(row)) for row in rows)
+        self._build((row.id, row.document_id, *self._read(row)) for row in rows)
 
     def __len__(self) -> int:
         return len(self._ids) - len(self._dead) + len(self._loose)
@@ -82,7 +82,7 @@ class Links:
             self._remove(item)
         for row in found:
             self._remove(row.id)
-            self._add(row.id, *self._read(row))
+            self._add(row.id, row.document_id, *self._read(row))
         if len(self._loose) + len(self._dead) > max(_LOOSE, _LOOSE_SHARE * len(self._ids)):
             self._build(list(self._all()))
 
@@ -93,15 +93,15 @@ class Links:
             sources: Passages with their weights, the best first; weights are not negative.
 
         Returns:
-            The strongest link to each passage that is linked with a source; of equal ones the first source's, and
-            there that of the name that comes first.
+            The strongest link to each passage that is linked with a source of another document; of equal ones the
+            first source's, and there that of the name that comes first.
         """
         best: dict[int, Link] = {}
         for source, weight in sources:
-            numbers, roles = self._row(source)
+            document, numbers, roles = self._row(source)
             for number, kind, strength in self._ways(numbers, roles):
                 gain = weight * strength
-                for target in self._targets(number, kind):
+                for target in self._targets(number, kind, document):
                     if target != source and (target not in best or gain > best[target].gain):
                         best[target] = Link(gain, source, self._keys[number], kind)
         return best
@@ -124,20 +124,23 @@ class Links:
             if shared[at]:
                 yield number, "given", SHARED * float(given[at] - 1) ** -DAMPING
 
-    def _targets(self, number: int, kind: Kind) -> list[int]:
-        """The passages that an entity leads to, by id."""
+    def _targets(self, number: int, kind: Kind, document: int) -> list[int]:
+        """The passages of other documents that an entity leads to, by id."""
+        # That two passages share their document's title says nothing of either; 0 is no document.
         wanted = {"title": _TITLE, "topic": _TOPIC, "mention": _NAMED, "given": _GIVEN}[kind]
         ends, rows, roles = self._topics if kind in ("title", "topic") else self._named
         found: list[int] = []
         if number + 1 < len(ends):
             part = slice(int(ends[number]), int(ends[number + 1]))
             fitting = rows[part][roles[part] & wanted > 0]
+            if document:
+                fitting = fitting[self._documents[fitting] != document]
             found = self._ids[fitting].tolist()
             if self._dead:
                 found = [item for item in found if item not in self._dead]
         for item in self._loose_of.get(number, ()):
-            numbers, held = self._loose[item]
-            if held[numbers == number][0] & wanted:
+            owner, numbers, held = self._loose[item]
+            if held[numbers == number][0] & wanted and (not document or owner != document):
                 found.append(item)
         return sorted(found)
 
@@ -167,16 +170,18 @@ class Links:
             self._keys.append(name)
         return number
 
-    def _build(self, rows: Iterable[tuple[int, Ints, Ints]]) -> None:
+    def _build(self, rows: Iterable[tuple[int, int, Ints, Ints]]) -> None:
         """Put all rows into arrays; nothing is loose then."""
-        ids, lengths, numbers, roles = [], [0], [np.empty(0, np.int32)], [np.empty(0, np.int32)]
-        for item, held, as_ in rows:
+        ids, documents, lengths, numbers, roles = [], [], [0], [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+        for item, document, held, as_ in rows:
             ids.append(item)
+            documents.append(document)
             lengths.append(len(held))
             numbers.append(held)
             roles.append(as_)
         order = np.argsort(np.array(ids, np.int64), kind="stable")
         self._ids = np.array(ids, np.int64)[order]
+        self._documents = np.array(documents, np.int64)[order]
         parts = [int(at) + 1 for at in order]
         self._ends = np.cumsum([0, *(lengths[at] for at in parts)])
         self._entities = np.concatenate([numbers[0], *(numbers[at] for at in parts)])
@@ -190,7 +195,7 @@ class Links:
         self._named = self._inverse(owners, self._roles & _NAMED > 0, size)
         self._topics = self._inverse(owners, self._roles & (_TITLE | _TOPIC) > 0, size)
         self._dead: set[int] = set()
-        self._loose: dict[int, tuple[Ints, Ints]] = {}
+        self._loose: dict[int, tuple[int, Ints, Ints]] = {}
         self._loose_of: dict[int, set[int]] = {}
 
     def _inverse(
@@ -207,28 +212,31 @@ class Links:
         at = int(np.searchsorted(self._ids, item))
         return at if at < len(self._ids) and self._ids[at] == item and item not in self._dead else None
 
-    def _row(self, item: int) -> tuple[Ints, Ints]:
+    def _row(self, item: int) -> tuple[int, Ints, Ints]:
+        """The document of a passage, its entities and their roles; zero and nothing for one that is not there."""
         if item in self._loose:
             return self._loose[item]
         at = self._place(item)
-        part = slice(0, 0) if at is None else slice(int(self._ends[at]), int(self._ends[at + 1]))
-        return self._entities[part], self._roles[part].astype(np.int32)
+        if at is None:
+            return 0, np.empty(0, np.int32), np.empty(0, np.int32)
+        part = slice(int(self._ends[at]), int(self._ends[at + 1]))
+        return int(self._documents[at]), self._entities[part], self._roles[part].astype(np.int32)
 
-    def _all(self) -> Iterator[tuple[int, Ints, Ints]]:
+    def _all(self) -> Iterator[tuple[int, int, Ints, Ints]]:
         for item in self._ids.tolist():
             if item not in self._dead:
                 yield (item, *self._row(item))
-        for item, (numbers, roles) in self._loose.items():
-            yield item, numbers, roles
+        for item, row in self._loose.items():
+            yield (item, *row)
 
-    def _add(self, item: int, numbers: Ints, roles: Ints) -> None:
-        self._loose[item] = numbers, roles
+    def _add(self, item: int, document: int, numbers: Ints, roles: Ints) -> None:
+        self._loose[item] = document, numbers, roles
         for number in numbers.tolist():
             self._loose_of.setdefault(number, set()).add(item)
         self._count(numbers, roles, 1)
 
     def _remove(self, item: int) -> None:
-        numbers, roles = self._row(item)
+        _, numbers, roles = self._row(item)
         self._count(numbers, roles, -1)
         if self._loose.pop(item, None) is not None:
             for number in numbers.tolist():
