@@ -361,10 +361,12 @@ class KnowledgeBase:
             return list(found.values())
         document = self.catalog.document(named) or self.catalog.document(uri_of(Path(named).expanduser()))
         if document is None:
-            inside = self.catalog.document_ids([named]) if named.strip() else ()
-            several = f"; it names {len(inside):,} documents, of which you can show one" if inside else ""
-            raise UsageError(f"{named}: is not in the base as a document{several}; silmari list shows what is.")
-        ids = [passage.id for passage in self.catalog.passages_of(document.id)]
+            inside = self.catalog.document_ids([named]) if named.strip() else frozenset()
+            if len(inside) != 1:
+                several = f"; it names {len(inside):,} documents, of which you can show one" if inside else ""
+                raise UsageError(f"{named}: is not in the base as a document{several}; silmari list shows what is.")
+        document_id = min(inside) if document is None else document.id
+        ids = [passage.id for passage in self.catalog.passages_of(document_id)]
         return list(self.catalog.passages(ids).values())
 
     async def ashow(self, target: str | Path | int) -> list[tuple[Passage, Source]]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from silmari.answering.answerable import FIRST, Passage, support
+from silmari.answering.answerable import FIRST, Passage, standing_out, support
 
 WEIGHTS = {"연차": 3.0, "휴가": 2.0, "며칠": 1.0}
 
@@ -65,3 +65,9 @@ def test_the_best_passage_decides(
 @given(st.floats(0, 1), tokens, st.sampled_from(sorted(WEIGHTS)))
 def test_one_more_word_never_hurts(relevance: float, words: list[str], word: str) -> None:
     assert support(WEIGHTS, [(relevance, [*words, word])]) >= support(WEIGHTS, [(relevance, words)])
+
+
+def test_one_sentence_that_is_far_nearer_than_all_others_stands_out() -> None:
+    assert standing_out([0.75, 0.76, 0.74, 0.75, 0.86, 0.75]) == pytest.approx(0.11 / 0.25 - 0.05)
+    assert standing_out([0.86] * 6) == 0.0
+    assert standing_out([0.75, 0.86, 0.75]) == 0.0  # too few to tell

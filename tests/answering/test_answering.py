@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +16,13 @@ from silmari.providers.gate import Gate
 from silmari.retrieval.trace import Trace
 
 
-def ask(question: str, *hits: Hit) -> Answer:
-    answering = Answering(model=None, gate=Gate(), tokens=tokens, min_relevance=0.25, similarity=None)
+def ask(
+    question: str,
+    *hits: Hit,
+    similarity: Callable[[str, Sequence[str]], Sequence[float]] | None = None,
+    min_relevance: float = 0.25,
+) -> Answer:
+    answering = Answering(None, Gate(), tokens, min_relevance, similarity)
 
     async def last() -> Any:
         async for piece in answering.pieces(question, hits, weigh(question), Trace()):
@@ -55,3 +61,25 @@ def test_hits_that_prove_nothing_are_not_quoted() -> None:
     answer = ask("점심시간은 얼마인가요?", good, bad)
     assert answer.trace["stages"][-1]["used"] == 1
     assert all("열쇠" not in cited.quote for cited in answer.sources)
+
+
+MANY_THINGS = (
+    "Kestrel delivers brass rod. The price is fixed. Payment is due after invoice. Either party may terminate. "
+    "Disputes go to arbitration in Singapore. Nothing else was agreed. Both parties signed."
+)
+
+
+def nearest_to(word: str) -> Callable[[str, Sequence[str]], Sequence[float]]:
+    return lambda _, texts: [0.86 if word in text else 0.75 for text in texts]
+
+
+def test_one_sentence_can_answer_though_its_passage_is_far() -> None:
+    far = replace(hit(MANY_THINGS), similarity=0.76, relevance=0.06)
+    where = "Where are quarrels settled?"
+    assert not ask(where, far).found
+    answer = ask(where, far, similarity=nearest_to("Singapore"))
+    assert "Disputes go to arbitration in Singapore. [1]" in answer.text
+    # Near alone is not enough: it must show what is sought, and who asks for more gets more.
+    assert not ask(where, far, similarity=nearest_to("Payment")).found
+    assert not ask(where, far, similarity=nearest_to("Singapore"), min_relevance=0.5).found
+    assert not ask("Are quarrels settled?", far, similarity=nearest_to("Singapore")).found

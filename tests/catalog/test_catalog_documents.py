@@ -291,6 +291,18 @@ def test_listing_by_category_and_date(catalog: Catalog) -> None:
     assert catalog.undated_count() == 2
 
 
+def test_a_mere_name_is_that_of_a_file_in_any_folder(catalog: Catalog) -> None:
+    for uri in ("/규정/여비.txt", "/영업/여비.txt", "/영업/문의.jsonl#Q-1", "/영업/출장여비.txt"):
+        put(catalog, read(uri, f"글 {uri}"))
+
+    def uris(name: str) -> list[str]:
+        return [one.uri for one in catalog.documents(Filter(documents=catalog.document_ids([name])))]
+
+    assert uris("여비.txt") == ["/규정/여비.txt", "/영업/여비.txt"]
+    assert uris("문의.jsonl") == ["/영업/문의.jsonl#Q-1"]
+    assert uris("영업") == uris("") == uris("정/여비.txt") == []
+
+
 def test_neighbours_stay_in_their_document(catalog: Catalog) -> None:
     put(catalog, read("/1", "가", "나", "다"))
     put(catalog, read("/2", "라"))

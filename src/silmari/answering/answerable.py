@@ -6,7 +6,8 @@ passage has: both together separate better than either (docs/notes-fusion.md has
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import statistics
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 
 from silmari.retrieval.relevance import coverage
@@ -17,6 +18,11 @@ FIRST = 5
 WORDS = 0.5
 # Half the coverage of a passage that just answers; so the sum is in the scale of the least relevance.
 ENOUGH = 0.3
+
+# Sentences among which one can stand out.
+_FEW = 6
+# What the cosine of one sentence among many has by chance.
+_BY_CHANCE = 0.05
 
 # A passage that was found: its relevance by cosine, None while it has no vector, and its tokens, None
 # where they cannot meet the question's: it is in another language.
@@ -44,3 +50,20 @@ def _support(weights: Mapping[str, float], relevance: float | None, tokens: Coll
         return relevance or 0.0
     covered = coverage(weights, tokens)
     return covered if relevance is None else relevance + WORDS * covered - ENOUGH
+
+
+def standing_out(cosines: Sequence[float]) -> float:
+    """How far one sentence stands out from the others, to be compared with the least relevance.
+
+    A passage about many things is near no question, although one sentence of it may be.
+
+    Args:
+        cosines: Of the question with each of the sentences found.
+
+    Returns:
+        Where the highest cosine lies between their median and 1, lowered by .05; 0 for fewer than six.
+    """
+    if len(cosines) < _FEW:
+        return 0.0
+    usual = statistics.median(cosines)
+    return max(0.0, (max(cosines) - usual) / max(1.0 - usual, 1e-6) - _BY_CHANCE)

@@ -8,14 +8,21 @@ from dataclasses import dataclass, replace
 
 from silmari.answering.answer import Answer
 from silmari.answering.answerable import Passage as Found
-from silmari.answering.answerable import support
+from silmari.answering.answerable import standing_out, support
+from silmari.answering.asked import understand
 from silmari.answering.extractive import extract, nothing
 from silmari.answering.generative import write
+from silmari.answering.units import is_table, split
 from silmari.answering.wording import language_of
 from silmari.model import Hit
 from silmari.providers.chat import ChatModel
 from silmari.providers.gate import Gate
 from silmari.retrieval.trace import Trace
+
+# Hits whose sentences are compared one by one where no whole passage supports an answer; it takes time.
+_READ = 3
+_COMPARED = 32
+_ASKED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +104,32 @@ class Answering:
             found.append((None if hit.similarity is None else hit.relevance, words))
         backing = support(weights, found)
         if backing < self.min_relevance:
-            return [], backing
+            return self._by_sentence(question, hits, weights, backing)
         proofs = [
             hit
             for hit, one in zip(hits, found, strict=True)
             if hit.relevance >= self.min_relevance or support(weights, [one]) >= self.min_relevance
         ]
         return proofs, backing
+
+    def _by_sentence(
+        self, question: str, hits: Sequence[Hit], weights: Mapping[str, float], backing: float
+    ) -> tuple[list[Hit], float]:
+        """The hit with a sentence that is far nearer to the question than all others, and shows what it seeks."""
+        asked = understand(question[:_ASKED], lambda _: weights, self.tokens)
+        if self.similarity is None or not asked.sought:
+            return [], backing
+        told = [(hit, unit.text) for hit in hits[:_READ] if not is_table(hit.passage) for unit in split(hit.passage)][
+            :_COMPARED
+        ]
+        if not any(asked.shows(text) for _, text in told):
+            return [], backing
+        cosines = self.similarity(question[:_ASKED], [text for _, text in told])
+        outstanding = standing_out(cosines)
+        hit, text = told[cosines.index(max(cosines))]
+        if outstanding < self.min_relevance or not asked.shows(text):
+            return [], backing
+        return [hit], outstanding
 
     async def close(self) -> None:
         """Release the model's connections, on the loop on which it was called."""

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Sought = Literal["person", "time", "number", "place", "meaning"]
+from silmari.answering.wording import language_of
+
+Sought = Literal["person", "time", "number", "place", "reason", "phone", "email", "meaning"]
 
 _ASKS: tuple[tuple[Sought, re.Pattern[str]], ...] = (
     ("person", re.compile(r"누구|누가|누굴|\bwho(m|se)?\b|어느 (분|사람)|담당자|책임자|대표(는|이|가)|이름", re.I)),
@@ -37,6 +39,12 @@ _ASKS: tuple[tuple[Sought, re.Pattern[str]], ...] = (
             re.I,
         ),
     ),
+    ("reason", re.compile(r"왜|이유|원인|까닭|\bwhy\b|\breasons?\b|\bcaused?\b", re.I)),
+    (
+        "phone",
+        re.compile(r"(전화|휴대폰|핸드폰|팩스)\s*번호|연락처|\b((tele)?phone|mobile|contact|fax) numbers?\b", re.I),
+    ),
+    ("email", re.compile(r"메일\s*주소|전자\s*우편\s*주소|\be-?mail address", re.I)),
     (
         "meaning",
         re.compile(
@@ -68,7 +76,27 @@ _SHOWS: Mapping[Sought, re.Pattern[str]] = {
         r"[가-힣]+(시|도|군|구|읍|면|동|로|길|역|층|호|관|국|섬|항|공장|본사|지사|센터)(?![가-힣]{3})"
         r"|\b(in|at|near|on the) [A-Z]|\b(Street|Avenue|Road|Building|Room|Floor|City)\b"
     ),
+    "reason": re.compile(
+        r"때문|원인|이유|까닭|인해|인하여|인한|탓|덕분|위해|위하여"
+        r"|\b(because|due to|owing to|caused?|as a result|resulted|came from|reasons?|so that|in order to)\b",
+        re.I,
+    ),
+    "phone": re.compile(r"\d{2,4}[-). ]{1,2}\d{3,4}[-. ]\d{4}|\+\d[\d -]{6,}|(?<!\d)1\d{3}-\d{4}"),
+    "email": re.compile(r"[^@\s]@[^@\s]+\.\w"),
 }
+# What these ask for has a form of its own: without at least this, nothing is an answer.
+_UNMISTAKABLE: Mapping[Sought, re.Pattern[str]] = {"phone": re.compile(r"\d{2}"), "email": re.compile("@")}
+_OF_ALL = re.compile(r"전체|합계|총계|총액|총합|합산|\b(grand |sub)?totals?\b|\boverall\b|\baltogether\b", re.I)
+_OF_MANY = re.compile(
+    r"가장|제일|최대|최소|최고|최저|최다|목록|명단|모두|모든|전부|각각|각\s|별로?\s|평균|순위|몇\s*(명|개|대|건|곳|종)"
+    r"|\b(most|least|highest|lowest|largest|smallest|latest|earliest|longest|list|all|each|every|average|how many)\b",
+    re.I,
+)
+_OF_OLD = re.compile(
+    r"이전|예전|과거|옛|종전|개정\s*전|당초|기존|바뀌|변경|변했|달라|비교|차이"
+    r"|\b(old|older|former|formerly|previous|previously|used to|chang\w+|compar\w+|differ\w*|before|original\w*)\b",
+    re.I,
+)
 _INTERROGATIVES = (
     "누구 누가 무엇 뭐 뭔 무슨 언제 어디 어느 어떤 어떻게 왜 얼마 몇 며칠 인가요 인가 입니까 "
     "알려 알려줘 알려주세요 주세요 말해 설명 설명해 궁금 대해 대하여 관한 관하여 대한 것 수 있다 하다 되다 이다 "
@@ -89,16 +117,37 @@ class Asked:
         sought: What kinds of answer it asks for.
         codes: Codes such as part numbers that it names; an answer about another code is none.
         years: Years that it names.
+        language: Of the question, ``ko`` or ``en``.
+        total: Whether it asks for the sum of a whole table.
+        many: Whether it asks for more than single rows: for all of them, their number, the largest one.
+        newest: Whether of two versions of a rule the newer one counts: it names no other time.
     """
 
     weights: Mapping[str, float]
     sought: tuple[Sought, ...]
     codes: tuple[str, ...]
     years: tuple[str, ...]
+    language: str = "en"
+    total: bool = False
+    many: bool = False
+    newest: bool = True
+
+    @property
+    def unmistakable(self) -> tuple[Sought, ...]:
+        """The kinds sought that have a form of their own, such as that of a telephone number."""
+        return tuple(kind for kind in self.sought if kind in _UNMISTAKABLE)
 
     def shows(self, text: str) -> bool:
-        """Whether a text has what is sought on its face (a number, a date, a name, a place)."""
-        return any(kind in _SHOWS and _SHOWS[kind].search(text) for kind in self.sought)
+        """Whether a text has what is sought on its face (a number, a date, a name, a place).
+
+        Of a question for a telephone number, a number alone is not enough.
+        """
+        kinds = self.unmistakable or self.sought
+        return any(kind in _SHOWS and _SHOWS[kind].search(text) for kind in kinds)
+
+    def may_show(self, text: str) -> bool:
+        """False for a text that cannot have what is sought: no digit for a telephone number."""
+        return all(_UNMISTAKABLE[kind].search(text) for kind in self.unmistakable)
 
 
 def understand(
@@ -114,11 +163,16 @@ def understand(
     asking = set(_INTERROGATIVES.split()) | set(tokens(_INTERROGATIVES))
     weights = {token: weight for token, weight in weigh(question).items() if weight > 0 and token not in asking}
     total = sum(weights.values())
+    named = years(question)
     return Asked(
         weights={token: weight / total for token, weight in weights.items()},
         sought=tuple(kind for kind, pattern in _ASKS if pattern.search(question)),
         codes=tuple(code for code in _CODE.findall(question) if sum(char.isdigit() for char in code) >= 3),
-        years=tuple(sorted(years(question))),
+        years=tuple(sorted(named)),
+        language=language_of(question),
+        total=bool(_OF_ALL.search(question)),
+        many=bool(_OF_MANY.search(question)),
+        newest=not named and not _OF_OLD.search(question),
     )
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from silmari.answering.answer import Answer, Cited
 from silmari.answering.asked import Asked, missing, understand
+from silmari.answering.choosing import choose
 from silmari.answering.ranking import (
     Candidate,
     FoundPassage,
-    choose,
     compare,
     gather,
-    incomplete,
     open_passage,
     score,
+    unanswering,
 )
+from silmari.answering.surroundings import incomplete, is_piped, leans_back, stands_in_list
 from silmari.answering.units import Unit, is_safe, narrow, parts
 from silmari.answering.wording import NOT_FOUND, language_of
 from silmari.model import Hit
@@ -27,17 +27,6 @@ MAX_QUESTION_CHARS = 4_000
 _MAX_HITS = 20
 _MAX_ROW_CHARS = 320
 _MAX_QUOTE_CHARS = 900
-
-_LEANS_BACK = re.compile(
-    r"(그|그녀|그들|이들|저들|이|이것|그것|이곳|그곳|여기|거기|이때|그때|당시|이날|동사|당사자|전자|후자|둘|양측)"
-    r"(은|는|이|가|을|를|의|에|에서|에게|도|만|로|으로|와|과)?(?=[\s,])"
-    r"|(이|그|해당|위|상기|이러한|그러한|이런|그런|이와 같은)\s+[가-힣]"
-    r"|(또한|또|그러나|그런데|하지만|그리고|따라서|그래서|그러므로|반면|한편|다만|즉|이어|이후|이에|이로써|이를|아울러|게다가|결국|더욱이|왜냐하면|때문에)(?=[\s,])"
-    r"|(he|she|it|they|this|that|these|those|his|her|its|their|there|such|both|the (former|latter|same)|however|but|"
-    r"therefore|thus|hence|moreover|furthermore|also|then|instead|so|and|or|meanwhile|nevertheless|additionally|"
-    r"in addition|as a result|for this reason|afterwards?|later|similarly|likewise|consequently)\b",
-    re.I,
-)
 
 
 def extract(
@@ -80,6 +69,9 @@ def extract(
         return nothing(question, trace, "the passages found hold nothing that can be quoted")
     score(candidates, passages, asked)
     compared = compare(candidates, asked_text, similarity)
+    unfit = unanswering(candidates, asked)
+    if unfit is not None:
+        return nothing(question, trace, unfit)
     chosen = choose(candidates, passages, asked, max_sentences)
     trace |= {"candidates": len(candidates), "compared": compared, "sought": list(asked.sought)}
     trace["chosen"] = [
@@ -117,7 +109,8 @@ def _compose(
     for number, order in enumerate(dict.fromkeys(each.order for each in chosen), start=1):
         passage = passages[order]
         shown = [_narrowed(passage.units[place], passage, asked, tokens) for place in sorted(passage.chosen)]
-        lines.append((" " if not passage.table else "\n").join(f"{unit.text} [{number}]" for unit in shown))
+        border = "\n" if passage.table or any(is_piped(unit.text) for unit in shown) else " "
+        lines.append(border.join(f"{unit.text} [{number}]" for unit in shown))
         best = next(each for each in chosen if each.order == order).unit
         quote = _quote(passage.hit.passage.content, shown, best)
         sources.append(Cited(number, passage.hit.source, quote, passage.hit.passage.id))
@@ -132,13 +125,19 @@ def _with_neighbours(
     if each.table:
         return places
     first = each.place
-    while first > 0 and each.place - first < 2 and _LEANS_BACK.match(passage.units[first].text):
+    while first > 0 and each.place - first < 2 and leans_back(passage.units[first].text):
         first -= 1
+        if incomplete(passage.units[first].text):
+            break  # a heading explains nothing
         places.add(first)
+    if each.place in passage.heads:
+        places.add(passage.heads[each.place])
     text = each.unit.text
     names_only = "meaning" in asked.sought and each.words <= set(asked.weights) | frozenset(tokens(text[:0]))
-    if (incomplete(text) or names_only) and (each.place + 1 < len(passage.units)):
-        places.add(each.place + 1)
+    following = passage.units[each.place + 1].text if each.place + 1 < len(passage.units) else ""
+    if (incomplete(text) and not stands_in_list(text)) or names_only:
+        if following and not incomplete(following):
+            places.add(each.place + 1)
     return places
 
 

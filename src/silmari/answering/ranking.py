@@ -8,28 +8,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from silmari.answering.asked import Asked, squeeze, years
+from silmari.answering.surroundings import has_name, heads, incomplete, leans_back
 from silmari.answering.units import Unit, is_table, split
+from silmari.answering.wording import language_of
 from silmari.model import Hit
 
 _MAX_COMPARED = 12
 # A sentence with this much of the question's weight needs no cosine to be the right one.
-_DECIDED = 0.6
-# Of a sentence that says something; a Hangul syllable counts twice.
-_SHORT = 16
-# A further sentence must be at least this good beside the best one; less if it brings new words.
-_NEAR_BEST = 0.75
-_NEAR_BEST_IF_NEW = 0.55
-_NEW_WEIGHT = 0.2
-# ... and must have this much of its telling words itself.
-_TELLING = 0.4
+DECIDED = 0.6
 # What a word counts that stands in the headings above a sentence, or in the sentence before it.
 _CREDIT_AROUND = 0.7
 _CREDIT_NEAR = 0.3
-# For a passage whose title a chosen sentence names: the second hop of a question.
-_LED_TO = 0.25
-_ENDS = re.compile(r"[.!?。！？…][\"'”’)\]」』》]*$|(다|요|음|임|함|됨)[\"'”’)\]]*$")
+# ... or in that sentence, where this one points back to it: "It employs 212 people."
+_CREDIT_MEANT = 0.6
+# For what looks like the kind of answer sought, and for one that cannot be mistaken.
+_KIND = 0.12
+_FORM = 0.25
+_TOTAL_ROW = re.compile(r"(?:총\s*)?(?:합\s*계|총\s*계|계|총합|총액|(?:grand )?total|sum|overall|all)", re.I)
+_TOTAL = 0.2
+# For a row that meets no condition of the question, only having its columns.
+_UNPICKED = 0.6
+# The share of the question that says which row is meant, if no row found has it.
+_CONDITIONS = 0.25
 _COLUMN = re.compile(r"(?:^|(?<= \| ))[^|:\n]{1,80}: ")
-_NUMBERS = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
 @dataclass(slots=True, eq=False)
@@ -40,8 +41,10 @@ class Candidate:
         order: Which hit, from 0.
         words: Its tokens; of a row those of its values.
         covers: The question's tokens that it has.
+        picked: Those of them that the values of a row have; of prose all.
         own: Their weight.
         tells: Their weight again, less for what every candidate has.
+        unpicked: Whether it is a row like all others of its table as far as the question goes.
     """
 
     unit: Unit
@@ -51,14 +54,22 @@ class Candidate:
     table: bool
     words: frozenset[str]
     covers: frozenset[str]
+    picked: frozenset[str]
     own: float
     tells: float = 0.0
     score: float = 0.0
+    unpicked: bool = False
 
 
 @dataclass(slots=True)
 class FoundPassage:
-    """The units of one hit; `around` are the words of its headings, `name` its title, squeezed."""
+    """The units of one hit.
+
+    Attributes:
+        around: The words of its headings.
+        name: Its title, squeezed.
+        heads: For the place of each row drawn with bars in prose, that of the row that names the columns.
+    """
 
     hit: Hit
     order: int
@@ -66,13 +77,16 @@ class FoundPassage:
     units: list[Unit]
     around: frozenset[str]
     name: str
+    heads: dict[int, int]
     chosen: set[int] = field(default_factory=set)
 
 
 def open_passage(hit: Hit, order: int, question: str, tokens: Callable[[str], Sequence[str]]) -> FoundPassage:
     """Cut a hit into its units; `order` counts the hits from 0."""
     around = frozenset(tokens(f"{hit.passage.context} {hit.source.title}"))
-    return FoundPassage(hit, order, is_table(hit.passage), split(hit.passage), around, _name(hit, question))
+    units = split(hit.passage)
+    table = is_table(hit.passage)
+    return FoundPassage(hit, order, table, units, around, _name(hit, question), {} if table else heads(units))
 
 
 def _name(hit: Hit, question: str) -> str:
@@ -90,8 +104,12 @@ def gather(passages: list[FoundPassage], asked: Asked, tokens: Callable[[str], S
             covers = frozenset(word for word in said if word in asked.weights)
             # Two rows are not alike, nor do they lead to each other, since they have the same columns.
             words = frozenset(tokens(_COLUMN.sub(" ", unit.text))) if passage.table else said
+            picked = covers & words
+            if place in passage.heads:
+                columns = frozenset(tokens(passage.units[passage.heads[place]].text))
+                covers |= columns & asked.weights.keys()
             own = sum(asked.weights[word] for word in covers)
-            found.append(Candidate(unit, place, passage.hit, passage.order, passage.table, words, covers, own))
+            found.append(Candidate(unit, place, passage.hit, passage.order, passage.table, words, covers, picked, own))
     return found
 
 
@@ -109,27 +127,73 @@ def score(candidates: list[Candidate], passages: list[FoundPassage], asked: Aske
         passage = passages[each.order]
         before = by_place.get((each.order, each.place - 1))
         near = before.covers if before and not each.table else frozenset()
+        credit = _CREDIT_MEANT if near and leans_back(each.unit.text) else _CREDIT_NEAR
         each.tells = sum(telling[word] for word in each.covers)
-        lexical = sum(weight * _credit(word, each.covers, passage.around, near) for word, weight in telling.items())
+        if credit == _CREDIT_MEANT:
+            each.tells += credit * sum(telling[word] for word in near - each.covers)
+        lexical = sum(
+            weight * _credit(word, each.covers, passage.around, near, credit) for word, weight in telling.items()
+        )
         score = 0.6 * lexical / total + 0.25 * each.hit.relevance + 0.1 / (1 + each.order)
         if each.place == 0 and not each.table:
             score += 0.02
         if each.covers and asked.shows(each.unit.text):
-            score += 0.12
-        if not _says_something(each):
+            score += _FORM if asked.unmistakable else _KIND
+        if not says_something(each):
             score *= 0.6
-        score *= _fits_years(each, asked)
+        score *= fits_years(each, asked)
         each.score = score
+    if asked.total:
+        _prefer_totals(candidates)
+    _mark_unpicked(candidates, asked)
 
 
-def _credit(word: str, own: frozenset[str], around: frozenset[str], near: frozenset[str]) -> float:
+def _prefer_totals(candidates: list[Candidate]) -> None:
+    """Raise the rows that sum up their table, unless the question picks another row of it."""
+    picked = {each.hit.source.uri for each in candidates if each.table and each.picked and not is_total(each)}
+    for each in candidates:
+        if each.table and is_total(each) and each.hit.source.uri not in picked:
+            each.score += _TOTAL
+
+
+def is_total(row: Candidate) -> bool:
+    """Whether the first or second cell of a row says that it sums up the others."""
+    cells = (cell.rpartition(": ")[2].strip() for cell in row.unit.text.split(" | ")[:2])
+    return any(_TOTAL_ROW.fullmatch(cell) for cell in cells)
+
+
+def _mark_unpicked(candidates: list[Candidate], asked: Asked) -> None:
+    """Lower the rows that only have the columns asked for, where the question says which row it means."""
+    if asked.many or asked.total:
+        return
+    alike = Counter((each.hit.source.uri, each.covers) for each in candidates if each.table and not each.picked)
+    said = frozenset().union(*(each.covers for each in candidates if each.table))
+    # Verbs do not say which row is meant.
+    unmet = sum(weight for word, weight in asked.weights.items() if word not in said and not word.endswith("다"))
+    for each in candidates:
+        if each.covers and alike[each.hit.source.uri, each.covers] > 1 and not each.picked and unmet >= _CONDITIONS:
+            each.unpicked = each.table and language_of(" ".join(each.words)) == asked.language
+            each.score *= _UNPICKED if each.unpicked else 1
+
+
+def unanswering(candidates: list[Candidate], asked: Asked) -> str | None:
+    """Why not even the best candidate answers; None if it may."""
+    best = max(candidates, key=lambda each: each.score)
+    if best.unpicked:
+        return "no row of the tables found is the one that the question describes"
+    if not any(asked.may_show(each.unit.text) for each in candidates):
+        return f"no passage found shows what is asked for: {', '.join(asked.unmistakable)}"
+    return None
+
+
+def _credit(word: str, own: frozenset[str], around: frozenset[str], near: frozenset[str], credit: float) -> float:
     """How far a word of the question counts: said here, by the headings above, or just before."""
     if word in own:
         return 1.0
-    return _CREDIT_AROUND if word in around else _CREDIT_NEAR if word in near else 0.0
+    return _CREDIT_AROUND if word in around else credit if word in near else 0.0
 
 
-def _fits_years(each: Candidate, asked: Asked) -> float:
+def fits_years(each: Candidate, asked: Asked) -> float:
     """Less than 1 for what speaks of other years than the question, or of none."""
     if not asked.years:
         return 1.0
@@ -142,21 +206,12 @@ def _fits_years(each: Candidate, asked: Asked) -> float:
     return 1.0 if years(near) & set(asked.years) else 0.6
 
 
-def _says_something(each: Candidate) -> bool:
+def says_something(each: Candidate) -> bool:
     """Whether a unit states anything: headings, bare names and questions do not."""
     text = each.unit.text
     if each.table:
         return ": " in text
-    return not incomplete(text)
-
-
-def incomplete(text: str) -> bool:
-    """Whether a piece of prose cannot stand alone: a heading, a name, a question, a word or two."""
-    return _size(text) < _SHORT or not _ENDS.search(text) or text.endswith(("?", "？"))
-
-
-def _size(text: str) -> int:
-    return len(text) + sum("가" <= char <= "힣" for char in text)
+    return not incomplete(text) or has_name(text)
 
 
 def compare(
@@ -165,7 +220,7 @@ def compare(
     similarity: Callable[[str, Sequence[str]], Sequence[float]] | None,
 ) -> int:
     """Blend in the cosines of the best few, where the words leave it open (they cost time)."""
-    if similarity is None or max(each.own for each in candidates) >= _DECIDED:
+    if similarity is None or max(each.own for each in candidates) >= DECIDED:
         return 0
     best = sorted(candidates, key=lambda each: -each.score)[:_MAX_COMPARED]
     if len(best) < 2:
@@ -177,66 +232,3 @@ def compare(
     for each, cosine in zip(best, cosines, strict=True):
         each.score += 0.3 * (cosine - low) / scale
     return len(best)
-
-
-def choose(candidates: list[Candidate], passages: list[FoundPassage], asked: Asked, limit: int) -> list[Candidate]:
-    """The best, then what is nearly as good, brings words of the question that were missing, or leads on."""
-    rest = sorted(candidates, key=lambda each: (-each.score, each.order, each.place))
-    best = rest.pop(0)
-    chosen = [best]
-    telling = best.tells
-    covered = set(best.covers | passages[best.order].around)
-    spread = Counter(word for each in candidates for word in each.words)
-    rare = frozenset(
-        word
-        for word, count in spread.items()
-        if 1 < count <= max(2, len(candidates) // 10) and word not in asked.weights and _is_name(word)
-    )
-    while rest and len(chosen) < limit:
-        said = squeeze(" ".join(each.unit.text for each in chosen))
-        led = {order for order, passage in enumerate(passages) if passage.name and passage.name in said}
-        names = rare & frozenset().union(*(each.words for each in chosen))
-        worth = {id(each): each.score + _leads_on(each, led, names, chosen) for each in rest}
-        rest = [
-            each
-            for each in rest
-            if _says_something(each)
-            and (each.order in led or each.tells > _TELLING * telling)
-            and not any(_repeats(each, other) for other in chosen)
-            and worth[id(each)] >= _enough(each, covered, asked) * best.score
-        ]
-        if not rest:
-            break
-        following = max(rest, key=lambda each: worth[id(each)])
-        rest.remove(following)
-        chosen.append(following)
-        telling = max(telling, following.tells)
-        covered |= following.covers | passages[following.order].around
-    return chosen
-
-
-def _enough(each: Candidate, covered: set[str], asked: Asked) -> float:
-    """The share of the best score that a further sentence needs."""
-    new = sum(asked.weights[word] for word in each.covers - covered)
-    return _NEAR_BEST_IF_NEW if new >= _NEW_WEIGHT else _NEAR_BEST
-
-
-def _leads_on(each: Candidate, led: set[int], names: frozenset[str], chosen: list[Candidate]) -> float:
-    """A bonus for the next hop, and for another source that says the same of the same."""
-    if each.order in led:
-        return _LED_TO
-    elsewhere = all(each.order != other.order for other in chosen)
-    return _LED_TO if elsewhere and each.covers and names & each.words else 0.0
-
-
-def _is_name(word: str) -> bool:
-    return word[0].isalpha() and len(word) > (3 if word.isascii() else 1)
-
-
-def _repeats(one: Candidate, other: Candidate) -> bool:
-    """Whether one adds nothing to the other: the same words, and no number of its own."""
-    if squeeze(one.unit.text) == squeeze(other.unit.text):
-        return True
-    if not one.words or not set(_NUMBERS.findall(one.unit.text)) <= set(_NUMBERS.findall(other.unit.text)):
-        return False
-    return len(one.words & other.words) >= 0.8 * len(one.words)

@@ -237,7 +237,7 @@ def document_ids(connection: Connection, patterns: Iterable[str]) -> frozenset[i
 
     What exists is meant literally: a path as it is given, then the same seen from the working folder, and
     only what is neither is a glob. One such as ``*.pdf`` that does not start at the root matches at the end
-    of a path; ``*`` also matches slashes.
+    of a path; ``*`` also matches slashes. A mere name is that of a file in any folder.
     """
     found: set[int] = set()
     for pattern in patterns:
@@ -257,7 +257,8 @@ def document_ids(connection: Connection, patterns: Iterable[str]) -> frozenset[i
                 break
         else:
             rows = connection.execute(select(sources.c.uri, sources.c.document_id)).all()
-            fitting = _fitting(pattern, {row.uri for row in rows})
+            known = {row.uri for row in rows}
+            fitting = _fitting(pattern, known) or _named(pattern, known)
             matches = {row.document_id for row in rows if row.uri in fitting}
         found |= matches
     return frozenset(found)
@@ -299,6 +300,18 @@ def _fitting(pattern: str, known: Collection[str]) -> set[str]:
     globs = dict.fromkeys((given, absolute) if pattern.startswith((".", "~")) else (given, f"*[/\\\\]{given}"))
     compiled = [re.compile(fnmatch.translate(glob)) for glob in globs]
     return {uri for uri in known if any(glob.match(uri) for glob in compiled)}
+
+
+def _named(name: str, known: Collection[str]) -> set[str]:
+    """Those uris of files, or of records in files, that have this name."""
+    name = storable(name)
+    if not name.strip() or "/" in name or "\\" in name:
+        return set()
+    return {uri for uri in known if name in (_last(uri), _last(uri.partition("#")[0]))}
+
+
+def _last(uri: str) -> str:
+    return re.split(r"[/\\]", uri)[-1]
 
 
 def categories(connection: Connection) -> frozenset[str]:
