@@ -14,6 +14,7 @@ import pytest
 from silmari.errors import KnowledgeBaseError, UsageError
 from silmari.ingest import Progress
 from silmari.knowledge_base import KnowledgeBase
+from silmari.model import WAYS
 from silmari.retrieval.trace import Trace
 
 LEAVE = "연차휴가는 해마다 15일이다. 3년 이상 일하면 하루가 더해진다."
@@ -39,7 +40,7 @@ def test_adds_and_finds_in_both_languages(base: KnowledgeBase, tmp_path: Path) -
     report = base.add(folder_of(tmp_path))
     assert [file.status for file in report.files] == ["added"] * 3
     assert report.pending == {"vectors": 0}
-    for way in ("sparse", "dense", "cascade", "fused"):
+    for way in WAYS:
         assert base.search("연차휴가는 며칠인가요?", way=way)[0].passage.content == LEAVE
     hit = base.search("구랑공원 주소", way="fused")[0]
     assert "부산 강서구" in hit.passage.content
@@ -162,7 +163,7 @@ def test_filters_reach_the_engine(base: KnowledgeBase) -> None:
         {"id": str(year), "text": f"Report about rainfall, edition {year}.", "date": f"{year}-05-01"}
         for year in range(1990, 2020)
     )
-    for way in ("sparse", "dense", "cascade", "fused"):
+    for way in WAYS:
         hits = base.search("rainfall report", way=way, k=50, filters={"since": "2010-01-01", "until": "2014-12-31"})
         assert {hit.source.date[:4] for hit in hits if hit.source.date} == {"2010", "2011", "2012", "2013", "2014"}
     assert not base.search("rainfall", way="sparse", filters={"category": "pdf"})

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,9 +21,9 @@ from silmari.model import Document, Passage
 if TYPE_CHECKING:
     from silmari.catalog.catalog import Catalog
     from silmari.catalog.vector_cache import VectorCache
-    from silmari.catalog.words import ReadDocument
+    from silmari.catalog.words import AnalysedPassage, ReadDocument
     from silmari.engine.mirror import Mirror
-    from silmari.language.analysis import Analyser
+    from silmari.language.analysis import Analysed, Analyser
     from silmari.providers.embedding import Embedder
     from silmari.reading.limits import Limits
 
@@ -150,7 +151,7 @@ class Pipeline:
     def prepare(self, documents: Sequence[Document]) -> list[ReadDocument]:
         """Split and analyse documents, all their passages in one go (Kiwi works on many at once)."""
         from silmari.catalog.vector_cache import text_hash
-        from silmari.catalog.words import AnalysedPassage, ReadDocument, embedding_input
+        from silmari.catalog.words import ReadDocument, embedding_input
         from silmari.language.normalise import clean
         from silmari.splitting import split
 
@@ -158,19 +159,21 @@ class Pipeline:
         # A file's name says something of its content; a record's uri does not.
         names = ["" if document.record else PurePath(document.uri).stem for document in documents]
         every = [passage for group in passages for passage in group]
-        tokens = self._tokens([analysed_text(passage) for passage in every] + names)
         # The hash is that of the embedder's exact input.
-        hashes = iter([text_hash(clean(embedding_input(passage))) for passage in every])
-        analysed = [[AnalysedPassage(passage, next(tokens), next(hashes)) for passage in group] for group in passages]
+        hashes = [text_hash(clean(embedding_input(passage))) for passage in every]
+        ready = map(_with_analysis, every, self._analysed(every), hashes)
+        analysed = [list(islice(ready, len(group))) for group in passages]
+        tokens = iter(self.analyser.tokens_many(names))
         return [
-            ReadDocument(document, group, name, next(tokens))
+            ReadDocument(document, group, name, " ".join(next(tokens)))
             for document, group, name in zip(documents, analysed, names, strict=True)
         ]
 
-    def _tokens(self, texts: Sequence[str]) -> Iterator[str]:
-        # Joined piece by piece: the tokens of a table with a million rows would fill the memory.
-        for start in range(0, len(texts), ANALYSED):
-            yield from map(" ".join, self.analyser.tokens_many(texts[start : start + ANALYSED]))
+    def _analysed(self, passages: Sequence[Passage]) -> Iterator[Analysed]:
+        # Piece by piece: the tokens of a table with a million rows would fill the memory before they are joined.
+        for start in range(0, len(passages), ANALYSED):
+            part = passages[start : start + ANALYSED]
+            yield from self.analyser.passages_many([(passage.context, passage.text) for passage in part])
 
     def embed_pending(self, on_progress: OnProgress | None) -> None:
         """Embed what has no vector yet until nothing is left; the lease must be held.
@@ -235,9 +238,10 @@ class Pipeline:
         return FileResult(uri, status, reason)
 
 
-def analysed_text(passage: Passage) -> str:
-    """What BM25 counts: a title's words twice, since they say what the passage is about."""
-    return f"{passage.context}\n{passage.context}\n{passage.text}" if passage.context else passage.text
+def _with_analysis(passage: Passage, analysed: Analysed, text_hash: bytes) -> AnalysedPassage:
+    from silmari.catalog.words import AnalysedPassage
+
+    return AnalysedPassage(passage, analysed.tokens, text_hash, analysed.names)
 
 
 def _sha256(documents: Sequence[Document]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from silmari.errors import MissingExtraError, ProviderError, UsageError
-from silmari.ingest import AddReport, FileResult, OnProgress, Pipeline, Progress, analysed_text
+from silmari.ingest import AddReport, FileResult, OnProgress, Pipeline, Progress
 
 if TYPE_CHECKING:
     from silmari.model import Document
@@ -122,7 +122,7 @@ class Intake:
 
             catalog.retokenise(
                 changed["analyser"],
-                lambda passage: " ".join(analyser.tokens(analysed_text(passage))),
+                lambda passage: analyser.passages_many([(passage.context, passage.text)])[0],
                 lambda name: " ".join(analyser.tokens(name)),
                 told,
             )

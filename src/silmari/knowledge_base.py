@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from silmari.answering.answer import Answer
     from silmari.answering.answering import Answering
     from silmari.catalog.words import StoredDocument
+    from silmari.graph.follow import Following
     from silmari.overview import Status
 
 Filters = Filter | Mapping[str, Any]
@@ -277,7 +278,7 @@ class KnowledgeBase:
 
         Args:
             question: In any language.
-            way: ``sparse``, ``dense``, ``cascade`` or ``fused``; default: the settings'.
+            way: ``sparse``, ``dense``, ``cascade``, ``graph`` or ``fused``; default: the settings'.
             k: How many, at most.
             filters: A `Filter`, or a mapping with ``category``, ``since``, ``until``, ``documents``.
             duplicates: Whether passages that are nearly the same as a better one are kept.
@@ -443,7 +444,13 @@ class KnowledgeBase:
                 self._counted = _Counted(seq, passages, passages - pending)
             counted = self._counted
         ready = Readiness(counted.passages, counted.vectors, lag, self._mirror.problem)
-        return Searcher(self._mirror.engine, self.catalog, ready, self._unrelated)
+        return Searcher(self._mirror.engine, self.catalog, ready, self._unrelated, self._graph.spread)
+
+    @cached_property
+    def _graph(self) -> Following:
+        from silmari.graph.follow import Following
+
+        return Following(self.catalog, given=self.settings.relations == "given")
 
     def _unrelated(self) -> float:
         from silmari.retrieval.relevance import unrelated_mean

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError
@@ -36,6 +36,9 @@ class Settings(BaseSettings):
 
     k: int = Field(5, ge=1, le=1000, description="How many hits a search returns.")
     way: str = Field("fused", description="Way of retrieval.")
+    relations: Literal["sentences", "given"] = Field(
+        "sentences", description="What joins passages in the way graph; given: also the triplets that records bring."
+    )
     min_relevance: float = Field(
         0.25, ge=0, le=1, description="Least relevance that an answer is built from; below: not found."
     )

@@ -80,9 +80,8 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
         schema.set_meta(connection, "schema_version", "7")
     with pytest.raises(KnowledgeBaseError) as caught:
         Catalog.open(tmp_path, FINGERPRINTS)
-    assert "was written by a newer Silmari (schema 7, this one knows 1); upgrade with pip install -U silmari" in str(
-        caught.value
-    )
+    known = f"was written by a newer Silmari (schema 7, this one knows {migrations.VERSION})"
+    assert f"{known}; upgrade with pip install -U silmari" in str(caught.value)
 
 
 def test_migrations_run_in_order_and_all_or_nothing(catalog: Catalog) -> None:
@@ -99,18 +98,19 @@ def test_migrations_run_in_order_and_all_or_nothing(catalog: Catalog) -> None:
             return migrations.version(connection, 9), columns
 
     before = state()
-    assert before[0] == 1
+    assert before[0] == migrations.VERSION
+    done = list(migrations.MIGRATIONS)
     with pytest.raises(ValueError, match="no"), catalog._store.write() as connection:
-        migrations.migrate(connection, [add_column, fail])
+        migrations.migrate(connection, [*done, add_column, fail])
     assert state() == before
     with catalog._store.write() as connection:
-        migrations.migrate(connection, [add_column])
-    assert state() == (2, [*before[1], "cost"])
+        migrations.migrate(connection, [*done, add_column])
+    assert state() == (before[0] + 1, [*before[1], "cost"])
     with catalog._store.write() as connection:
-        migrations.migrate(connection, [fail, lambda connection: None])
-    assert state()[0] == 3
+        migrations.migrate(connection, [*done, fail, lambda connection: None])
+    assert state()[0] == before[0] + 2
     with catalog._store.read() as connection, pytest.raises(migrations.UnknownSchemaError):
-        migrations.version(connection, 2)
+        migrations.version(connection, before[0] + 1)
 
 
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:
@@ -294,3 +294,18 @@ def test_a_writer_that_takes_too_long(tmp_path: Path) -> None:
     with store.write():
         pass
     store.close()
+
+
+def test_a_base_of_version_1_gets_its_column_for_names(tmp_path: Path) -> None:
+    with Catalog.open(tmp_path, FINGERPRINTS) as catalog:
+        put(catalog, read("/a", "한빛중공업"))
+    old = sqlite3.connect(tmp_path / FILE_NAME)
+    for table in ("passages", "staged_tokens"):
+        old.execute(f"ALTER TABLE {table} DROP COLUMN names")
+    old.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'")
+    old.commit()
+    old.close()
+    with Catalog.open(tmp_path, FINGERPRINTS) as catalog:
+        assert catalog.all_names(lambda epoch, seq, rows: [row.names for row in rows]) == [""]
+        catalog.retokenise("kiwi/2", lambda passage: (passage.text, "한빛"), str)
+        assert catalog.all_names(lambda epoch, seq, rows: [row.names for row in rows]) == ["한빛"]

@@ -10,8 +10,8 @@ from silmari.errors import KnowledgeBaseError
 from silmari.model import Passage
 
 
-def upper(passage: Passage) -> str:
-    return passage.text.upper()
+def upper(passage: Passage) -> tuple[str, str]:
+    return passage.text.upper(), passage.text.title()
 
 
 def test_another_embedder_starts_over_and_the_way_back_is_free(catalog: Catalog) -> None:
@@ -46,7 +46,7 @@ def test_another_analyser_takes_over_at_once(tmp_path: Path) -> None:
         embed(catalog)
         epoch, calls = catalog.identity()[1], []
 
-        def stops(passage: Passage) -> str:
+        def stops(passage: Passage) -> tuple[str, str]:
             calls.append(passage.id)
             if len(calls) > 1200:
                 raise KeyboardInterrupt
@@ -59,7 +59,7 @@ def test_another_analyser_takes_over_at_once(tmp_path: Path) -> None:
         mirror(catalog, engine, 0)
         assert engine[1][0][0] == "text 0 name"
 
-        def adds(passage: Passage) -> str:  # another process adds while the last batch is analysed
+        def adds(passage: Passage) -> tuple[str, str]:  # another process adds while the last batch is analysed
             calls.append(passage.id)
             if catalog.document("/late.txt") is None:
                 put(catalog, read("/late.txt", "late"))
@@ -83,10 +83,10 @@ def test_another_analyser_takes_over_at_once(tmp_path: Path) -> None:
 def test_a_rebuild_for_yet_another_analyser_forgets_the_interrupted_one(catalog: Catalog) -> None:
     put(catalog, read("/a", *(f"text {n}" for n in range(1100))))
 
-    def stops(passage: Passage) -> str:
+    def stops(passage: Passage) -> tuple[str, str]:
         if passage.id > 1050:
             raise KeyboardInterrupt
-        return "wrong"
+        return "wrong", "wrong"
 
     with pytest.raises(KeyboardInterrupt):
         catalog.retokenise("kiwi/2", stops, str.upper)
@@ -98,7 +98,7 @@ def test_removing_while_tokens_are_staged(catalog: Catalog) -> None:
     put(catalog, read("/a", "a"))
     put(catalog, read("/b", "b"))
 
-    def removes(passage: Passage) -> str:
+    def removes(passage: Passage) -> tuple[str, str]:
         catalog.remove(["/a"])
         return upper(passage)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,22 @@ from silmari.catalog import changes, filing, migrations, queries, rebuilding, ve
 from silmari.catalog.rules import chunks, to_json
 from silmari.catalog.schema import get_meta, replies, set_meta
 from silmari.catalog.sqlite import SqliteStore
-from silmari.catalog.words import FileInfo, FileState, Outcome, ReadDocument, Statistics, StoredDocument, storable
+from silmari.catalog.words import (
+    FileInfo,
+    FileState,
+    Named,
+    NamesChange,
+    Outcome,
+    ReadDocument,
+    Statistics,
+    StoredDocument,
+    storable,
+)
 from silmari.engine.base import Change
 from silmari.errors import KnowledgeBaseError, UnreadableError
 from silmari.model import Filter, Passage, Source
 
+T = TypeVar("T")
 _DOCUMENTS_A_TRANSACTION = 500
 _COMMANDS = {"embedder": "silmari reindex --embedder NAME"}
 
@@ -250,6 +261,31 @@ class Catalog:
         with self._store.read() as connection:
             return queries.tokens(connection, ids)
 
+    def all_names(self, use: Callable[[str, int, Iterator[Named]], T]) -> T:
+        """What `use` makes of the log's epoch, the newest change's number and the names of all passages, by id."""
+        with self._store.read() as connection:
+            epoch, seq = get_meta(connection)["epoch"], changes.last_seq(connection)
+            return use(epoch, seq, queries.named(connection, None))
+
+    def names_since(self, epoch: str, seq: int, limit: int) -> NamesChange | None:
+        """Which passages came, went or got another name after a change's number.
+
+        Args:
+            epoch: Of the log that `seq` is of.
+            seq: A change's number.
+            limit: How many changes are worth listing.
+
+        Returns:
+            None when all names must be read anew: there are more changes, or the log began anew.
+        """
+        with self._store.read() as connection:
+            return queries.names_since(connection, epoch, seq, limit)
+
+    def allowed(self, ids: Collection[int], where: Filter) -> set[int]:
+        """Those passages that a filter lets through."""
+        with self._store.read() as connection:
+            return queries.allowed(connection, ids, where)
+
     def passages_of(self, document_id: int) -> list[Passage]:
         """All passages of a document, in reading order."""
         with self._store.read() as connection:
@@ -350,7 +386,7 @@ class Catalog:
     def retokenise(
         self,
         fingerprint: str,
-        analyse: Callable[[Passage], str],
+        analyse: Callable[[Passage], tuple[str, str]],
         analyse_name: Callable[[str], str],
         on_progress: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -361,7 +397,7 @@ class Catalog:
 
         Args:
             fingerprint: Of the other analyser.
-            analyse: Tokens of a passage, joined by single blanks.
+            analyse: Tokens and names of a passage, each joined by single blanks.
             analyse_name: Tokens of a title that comes from a file's name.
             on_progress: Called with the passages that are done and their total.
         """

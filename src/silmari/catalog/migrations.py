@@ -5,14 +5,21 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 
-from sqlalchemy import Connection, insert, inspect
+from sqlalchemy import Connection, insert, inspect, text
 
 from silmari.catalog.schema import counters, get_meta, metadata, set_meta
 
 Migration = Callable[[Connection], None]
 
+
+def _names(connection: Connection) -> None:
+    """Names of passages; they are filled by the reindex that the newer analyser asks for."""
+    for table in ("passages", "staged_tokens"):
+        connection.execute(text(f"ALTER TABLE {table} ADD COLUMN names TEXT NOT NULL DEFAULT ''"))
+
+
 # MIGRATIONS[i] brings version i + 1 to version i + 2. A fresh database is made as `schema` has it.
-MIGRATIONS: tuple[Migration, ...] = ()
+MIGRATIONS: tuple[Migration, ...] = (_names,)
 VERSION = 1 + len(MIGRATIONS)
 
 

@@ -7,16 +7,16 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, or_, select
+from sqlalchemy import Connection, Integer, and_, case, cast, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from silmari.catalog import vectors
 from silmari.catalog.rules import chunks
-from silmari.catalog.schema import documents, files, passages, sources
-from silmari.catalog.words import FileState, Statistics, StoredDocument, storable
+from silmari.catalog.schema import changes, documents, files, get_meta, passages, sources
+from silmari.catalog.words import FileState, Named, NamesChange, Statistics, StoredDocument, storable
 from silmari.model import Filter, Passage, Source, day_number
 
 _PASSAGE = (
@@ -85,6 +85,64 @@ def tokens(connection: Connection, ids: Collection[int]) -> dict[int, str]:
     for chunk in chunks(dict.fromkeys(ids)):
         rows = connection.execute(select(passages.c.id, passages.c.tokens).where(passages.c.id.in_(chunk)))
         found.update((row.id, row.tokens) for row in rows)
+    return found
+
+
+def named(connection: Connection, ids: Collection[int] | None) -> Iterator[Named]:
+    """Names of passages, of all if `ids` is None, by id; read a few thousand at a time."""
+    statement = (
+        select(
+            passages.c.id,
+            passages.c.names,
+            documents.c.content_title,
+            documents.c.title,
+            passages.c.document_id,
+            case((passages.c.position == 0, documents.c.triplets), else_=""),
+        )
+        .join(documents, documents.c.id == passages.c.document_id)
+        .order_by(passages.c.id)
+        .execution_options(yield_per=2_000)
+    )
+    parts = [statement] if ids is None else [statement.where(passages.c.id.in_(part)) for part in chunks(sorted(ids))]
+    for part in parts:
+        for number, names, content_title, title, document, triplets in connection.execute(part):
+            yield Named(number, names, "" if content_title else title, document, triplets)
+
+
+def names_since(connection: Connection, epoch: str, seq: int, limit: int) -> NamesChange | None:
+    """The passages whose text or title changed after a change's number, or None if all must be read anew."""
+    if get_meta(connection)["epoch"] != epoch:
+        return None
+    rows = connection.execute(
+        select(changes.c.item_id, changes.c.seq, changes.c.aspect)
+        .where(changes.c.seq > seq)
+        .order_by(changes.c.seq)
+        .limit(limit + 1)
+    ).all()
+    if len(rows) > limit:
+        return None
+    touched = tuple(sorted({row.item_id for row in rows if row.aspect == "text"}))
+    return NamesChange(rows[-1].seq if rows else seq, touched, tuple(named(connection, touched)))
+
+
+def allowed(connection: Connection, ids: Collection[int], where: Filter) -> set[int]:
+    """Those passages that a filter lets through: by their own date, else their document's."""
+    day = func.coalesce(cast(func.replace(passages.c.date, "-", ""), Integer), documents.c.day)
+    conditions: list[ColumnElement[bool]] = []
+    if where.categories is not None:
+        conditions.append(documents.c.category.in_(sorted(where.categories)))
+    if where.since is not None:
+        conditions.append(day >= day_number(where.since))
+    if where.until is not None:
+        conditions.append(day <= day_number(where.until))
+    found: set[int] = set()
+    for chunk in chunks(dict.fromkeys(ids)):
+        rows = connection.execute(
+            select(passages.c.id, passages.c.document_id)
+            .join(documents, documents.c.id == passages.c.document_id)
+            .where(passages.c.id.in_(chunk), *conditions)
+        )
+        found.update(row.id for row in rows if where.documents is None or row.document_id in where.documents)
     return found
 
 

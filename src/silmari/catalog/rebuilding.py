@@ -69,11 +69,11 @@ def date_by_file_time(connection: Connection, allowed: bool) -> None:
 def retokenise(
     store: SqliteStore,
     fingerprint: str,
-    analyse: Callable[[Passage], str],
+    analyse: Callable[[Passage], tuple[str, str]],
     analyse_name: Callable[[str], str],
     on_progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Give every passage and every name the tokens of another analyser.
+    """Give every passage the tokens and names, and every title the tokens, of another analyser.
 
     The tokens are gathered aside, in batches, and take the place of the old ones at once. A call
     that was interrupted goes on where it was.
@@ -81,7 +81,7 @@ def retokenise(
     Args:
         store: Where the base is; several transactions are needed.
         fingerprint: Of the other analyser.
-        analyse: Tokens of a passage, joined by single blanks.
+        analyse: Tokens and names of a passage, each joined by single blanks.
         analyse_name: Tokens of a title that comes from a file's name.
         on_progress: Called with the passages that are done and their total.
     """
@@ -113,16 +113,16 @@ def _unstaged(connection: Connection, limit: int) -> list[int]:
 
 
 def _stage(
-    store: SqliteStore, analyse: Callable[[Passage], str], on_progress: Callable[[int, int], None] | None
+    store: SqliteStore, analyse: Callable[[Passage], tuple[str, str]], on_progress: Callable[[int, int], None] | None
 ) -> bool:
     with store.read() as connection:
         found = passages_by_id(connection, _unstaged(connection, _BATCH))
     if not found:
         return False
-    tokens = {number: analyse(passage) for number, (passage, _) in found.items()}
+    analysed = {number: analyse(passage) for number, (passage, _) in found.items()}
     with store.write() as connection:
-        still = connection.execute(select(passages.c.id).where(passages.c.id.in_(list(tokens)))).scalars()
-        rows = [{"passage_id": number, "tokens": tokens[number]} for number in still]
+        still = connection.execute(select(passages.c.id).where(passages.c.id.in_(list(analysed)))).scalars()
+        rows = [{"passage_id": number, "tokens": analysed[number][0], "names": analysed[number][1]} for number in still]
         if rows:
             connection.execute(insert(staged_tokens), rows)
         done = connection.execute(select(func.count()).select_from(staged_tokens)).scalar_one()
@@ -137,8 +137,11 @@ def _swap(connection: Connection, fingerprint: str, names: dict[str, str]) -> bo
     titles = connection.execute(select(sources.c.name_title).distinct()).scalars().all()
     if _unstaged(connection, 1) or any(title not in names for title in titles):
         return False
-    new = select(staged_tokens.c.tokens).where(staged_tokens.c.passage_id == passages.c.id).scalar_subquery()
-    connection.execute(update(passages).values(tokens=new))
+    new = {
+        column.name: select(column).where(staged_tokens.c.passage_id == passages.c.id).scalar_subquery()
+        for column in (staged_tokens.c.tokens, staged_tokens.c.names)
+    }
+    connection.execute(update(passages).values(**new))
     if titles:
         connection.execute(
             update(sources).where(sources.c.name_title == bindparam("title")).values(name_tokens=bindparam("tokens")),

@@ -94,6 +94,8 @@ passages = Table(
     Column("locator", Text, nullable=False),  # JSON object
     Column("date", String(10)),
     Column("tokens", Text, nullable=False),
+    # As `silmari.language.names.passage_names` gives them, joined by blanks.
+    Column("names", Text, nullable=False, server_default=""),
     Column("text_hash", LargeBinary(16), nullable=False, index=True),
     Column("waiting", BigInteger),  # its turn to be embedded, lowest first; NULL once it has a vector
     Index("ix_passages_document", "document_id", "position"),
@@ -133,12 +135,13 @@ replies = Table(
     Column("created_at", BigInteger, nullable=False),  # seconds since 1970
 )
 
-# Tokens by a new analyser, until all of them are there and take the place of the old ones at once.
+# Tokens and names by a new analyser, until all of them are there and take the place of the old ones at once.
 staged_tokens = Table(
     "staged_tokens",
     metadata,
     Column("passage_id", BigInteger, ForeignKey("passages.id", ondelete="CASCADE"), primary_key=True),
     Column("tokens", Text, nullable=False),
+    Column("names", Text, nullable=False, server_default=""),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from silmari.catalog.vector_cache import text_hash
 from silmari.model import DateSource, Document, Passage
@@ -66,19 +66,48 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class AnalysedPassage:
-    """A passage with its tokens, joined by single blanks, and the hash of what is embedded.
+    """A passage with its tokens and names, each joined by single blanks, and the hash of what is embedded.
 
     Attributes:
         text_hash: Made from `embedding_input` unless given.
+        names: As `silmari.language.names.passage_names` gives them.
     """
 
     passage: Passage
     tokens: str
     text_hash: bytes = b""
+    names: str = ""
 
     def __post_init__(self) -> None:
         if not self.text_hash:
             object.__setattr__(self, "text_hash", text_hash(embedding_input(self.passage)))
+
+
+class Named(NamedTuple):
+    """A passage's names.
+
+    Attributes:
+        id: Of the passage.
+        names: As `silmari.language.names.passage_names` gives them, joined by blanks.
+        file_title: The title that its file's name gives, where the content has none; else empty.
+        document_id: Of its document.
+        triplets: With a document's first passage: the given triplets, as a JSON list; else empty.
+    """
+
+    id: int
+    names: str
+    file_title: str = ""
+    document_id: int = 0
+    triplets: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NamesChange:
+    """What became of passages up to change number `seq`: those of `touched` that are not in `found` are gone."""
+
+    seq: int
+    touched: tuple[int, ...]
+    found: tuple[Named, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def take_away(connection: Connection, uris: Iterable[str]) -> None:
 def settle(connection: Connection, rules: Rules, touched: Iterable[int]) -> None:
     """Bring documents in line with their sources; those without any are removed.
 
-    Passages whose date or name tokens changed are logged again, since engines filter and rank by them.
+    Passages whose date, name tokens or title changed are logged again, since engines and the graph go by them.
     """
     dead: list[int] = []
     for chunk in chunks(sorted(touched)):
@@ -94,7 +94,7 @@ def settle(connection: Connection, rules: Rules, touched: Iterable[int]) -> None
                     .where(passages.c.document_id == stored.id, passages.c.waiting.is_not(None))
                     .values(waiting=turn(stored.category, now.day))
                 )
-            if (now.day, now.name_tokens) != (before.day, before.name_tokens):
+            if (now.day, now.name_tokens, now.title) != (before.day, before.name_tokens, before.title):
                 again.append(stored.id)
         _log_again(connection, again)
     _remove_documents(connection, dead)
@@ -167,6 +167,7 @@ def _lines(
                 "locator": to_json(dict(passage.locator)),
                 "date": passage.date,
                 "tokens": analysed.tokens,
+                "names": analysed.names,
                 "text_hash": analysed.text_hash,
                 "waiting": None if analysed.text_hash in embedded else waiting[number],
             }

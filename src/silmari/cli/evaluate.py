@@ -22,6 +22,10 @@ def evaluate(
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first so many questions.")] = None,
     engine: Annotated[str | None, typer.Option("--engine", metavar="URL", help="Engine, such as local.")] = None,
     embedder: EmbedderName = None,
+    relations: Annotated[
+        str | None,
+        typer.Option("--relations", metavar="KIND", help="sentences, or given: with the folder's triplets.jsonl."),
+    ] = None,
     as_json: Json = False,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="REPORT", help="Write a report with plots and what was missed.")
@@ -45,6 +49,7 @@ def evaluate(
                 explain=html is not None,
                 on_progress=bars.show,
                 engine=engine,
+                relations=relations,
             )
     except KeyboardInterrupt:
         typer.echo("silmari: Stopped. Run the same command again to go on from here.", err=True)

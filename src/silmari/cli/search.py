@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -63,6 +63,8 @@ def search(
         out.print(f"{hit.rank}. {source.title}{dated}" + (f", {place}" if place else ""), style="bold", soft_wrap=True)
         out.print(f"   relevance {hit.relevance:.2f}  similarity {similarity}  score {hit.score:.3f}", style="dim")
         out.print(f"   {shown(source.uri)}", style="dim", soft_wrap=True)
+        if explain and "path" in hit.evidence:
+            out.print(f"   {_told(hit.evidence['path'])}", style="dim", soft_wrap=True)
         out.print(_indent(_shorten(hit.passage.content)))
         out.print()
     if not hits:
@@ -79,6 +81,16 @@ def show_trace(trace: Mapping[str, Any], explain: bool) -> None:
         for entry in trace.get("stages", ()):
             rest = ", ".join(f"{name} {value}" for name, value in entry.items() if name not in ("stage", "ms"))
             out.print(f"{entry['ms']:8.1f} ms  {entry['stage']}: {rest}", style="dim", soft_wrap=True)
+
+
+def _told(path: Sequence[Mapping[str, Any]]) -> str:
+    """The path through the graph that led to a hit, as a line."""
+    start, link, _ = path
+    place = where(start["locator"])
+    how = {"title": "the title of", "topic": "the topic of", "mention": "its title, named by", "given": "given with"}[
+        link["link"]
+    ]
+    return f"found through {start['title']}{f', {place}' if place else ''} → {link['entity']} ({how} this passage)"
 
 
 def _shorten(text: str, limit: int = 400) -> str:

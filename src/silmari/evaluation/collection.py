@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from silmari.errors import BusyError, UsageError
 from silmari.evaluation.beir import Dataset
+from silmari.model import Triplet
 from silmari.reading.cleaning import clean
 
 if TYPE_CHECKING:
@@ -65,13 +66,19 @@ def opened(
     from silmari.knowledge_base import KnowledgeBase
 
     built_with = _fingerprints(settings, embedder)
+    triplets = dataset.triplets if settings.relations == "given" else {}
     ids = _uris(dataset)
-    folder = settings.cache.expanduser() / FOLDER / _key(dataset, built_with)
+    folder = settings.cache.expanduser() / FOLDER / _key(dataset, triplets, built_with)
     with KnowledgeBase.open(settings.model_copy(update={"kb": folder}), embedder=embedder) as base:
         # A base of this name can only hold documents of exactly this content, so what is there is right.
         there = {uri for document in base.documents() for uri in (document.uri, *document.also)}
         wanted = (
-            {"id": key, "title": dataset.documents[key][0], "text": dataset.documents[key][1]}
+            {
+                "id": key,
+                "title": dataset.documents[key][0],
+                "text": dataset.documents[key][1],
+                "triplets": [[one.subject, one.predicate, one.object] for one in triplets.get(key, ())],
+            }
             for uri, key in ids.items()
             if uri not in there
         )
@@ -94,11 +101,13 @@ def _fingerprints(settings: Settings, embedder: str | Embeddings | None) -> dict
     }
 
 
-def _key(dataset: Dataset, built_with: Mapping[str, str | None]) -> str:
+def _key(dataset: Dataset, triplets: Mapping[str, Sequence[Triplet]], built_with: Mapping[str, str | None]) -> str:
     """Folders of equal contents share a base, whatever they are called and whatever is asked of them."""
     digest = hashlib.blake2b(json.dumps(built_with, sort_keys=True).encode(), digest_size=16)
     for key, (title, text) in dataset.documents.items():
         digest.update(json.dumps([key, title, text]).encode())
+        for one in triplets.get(key, ()):
+            digest.update(json.dumps([one.subject, one.predicate, one.object]).encode())
     return digest.hexdigest()
 
 

@@ -6,13 +6,15 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 from silmari.language import latin
 from silmari.language.korean import Korean, Word
+from silmari.language.names import passage_names
 from silmari.language.normalise import normalise
 
-# Raise it whenever the same text gives other tokens: bases that were built before must be rebuilt.
-ANALYSER_VERSION = 1
+# Raise it whenever the same text gives other tokens or names: bases that were built before must be rebuilt.
+ANALYSER_VERSION = 4
 # Of a question, so much is analysed; a longer one is a pasted document.
 MAX_QUESTION_CHARS = 4_000
 
@@ -34,6 +36,13 @@ _KOREAN_STOP_WORDS = frozenset(
     "그렇다 그러다 그리고 그러나 그런데 따라서 또는 및 혹은 또한 또 등 때문 경우 만약 만일".split()
 )
 _LATIN_STOP_WORDS = frozenset(map(latin.word, latin.STOP_WORDS | latin.QUESTION_WORDS))
+
+
+class Analysed(NamedTuple):
+    """What is kept of a passage: its tokens and its names, each joined by single blanks."""
+
+    tokens: str
+    names: str
 
 
 class Analyser:
@@ -70,6 +79,24 @@ class Analyser:
         shown = [normalise(text) for text in texts]
         analysed = self._korean.words_many(shown)
         return [indexed(text, words) for text, words in zip(shown, analysed, strict=True)]
+
+    def passages_many(self, parts: Sequence[tuple[str, str]]) -> list[Analysed]:
+        """Analyse passages, Korean ones on all cores.
+
+        Args:
+            parts: Context (title and headings) and text of each. The context's words count twice, since
+                they say what the passage is about.
+
+        Returns:
+            Tokens as `tokens` gives them, and names as `silmari.language.names.passage_names` does.
+        """
+        heads = [normalise(f"{context}\n") if context else "" for context, _ in parts]
+        shown = [head + head + normalise(text) for head, (_, text) in zip(heads, parts, strict=True)]
+        analysed = self._korean.analysed_many(shown)
+        return [
+            Analysed(" ".join(indexed(text, words)), " ".join(passage_names(*part, text, nouns, 2 * len(head))))
+            for part, head, text, (words, nouns) in zip(parts, heads, shown, analysed, strict=True)
+        ]
 
     def query(self, text: str) -> dict[str, float]:
         """Return the tokens of a question, each with the weight that its BM25 is multiplied by.

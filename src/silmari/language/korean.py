@@ -26,6 +26,9 @@ _STEMS = frozenset({"NNG", "NNP", "NR", "NP", "XR", "UN", "VV", "VA", "MAG", "MM
 _PREDICATES = frozenset({"VV", "VA"})
 # What adjoins without a blank to form a compound: nouns, affixes, numbers with their counters, Latin letters.
 _JOINED = frozenset({"NNG", "NNP", "NNB", "NR", "XR", "XPN", "XSN", "UN", "SL", "SN", "SH"})
+# What names nothing alone: counters, affixes, numbers.
+_IDLE = frozenset({"NNB", "NR", "XPN", "XSN", "SN"})
+_TOPIC = ("은", "는")
 _PARTICLES = re.compile(r"(?<=..)(?:에서는|에서|에게|으로|까지|부터|처럼|보다|은|는|이|가|을|를|에|의|와|과|도|로)$")
 _LOADING = threading.Lock()
 _TAGS = frozenset("NNG NNP NNB NR NP VV VA VX MM MAG MAJ IC XPN XSN XR SL SN".split())
@@ -47,6 +50,19 @@ class Word:
     stems: list[str] = field(default_factory=list)
     compounds: list[str] = field(default_factory=list)
     bigrams: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """Nouns written as one, with adjoining numbers and Latin letters: ``text[start:end]``.
+
+    Attributes:
+        topic: Whether the particle 은 or 는 follows, which marks what a sentence is about.
+    """
+
+    start: int
+    end: int
+    topic: bool
 
 
 class Korean:
@@ -75,6 +91,14 @@ class Korean:
             return iter([[] for _ in texts])
         analysed = iter(self._loaded().tokenize(list(compress(texts, korean)), match_options=0))
         return (_words(text, next(analysed)) if has else [] for text, has in zip(texts, korean, strict=True))
+
+    def analysed_many(self, texts: Sequence[str]) -> Iterator[tuple[list[Word], list[Noun]]]:
+        """Words and runs of nouns of each of many texts, from one analysis."""
+        korean = [bool(HANGUL.search(text)) for text in texts]
+        if not any(korean):
+            return iter([([], []) for _ in texts])
+        analysed = iter(self._loaded().tokenize(list(compress(texts, korean)), match_options=0))
+        return (_both(text, next(analysed)) if has else ([], []) for text, has in zip(texts, korean, strict=True))
 
     def _loaded(self) -> Any:
         if self._kiwi is None:
@@ -151,6 +175,32 @@ def _words(text: str, morphemes: Iterable[Any]) -> list[Word]:
     if nominal:
         _close(text, nominal, words[owner])
     return words
+
+
+def _both(text: str, morphemes: Sequence[Any]) -> tuple[list[Word], list[Noun]]:
+    return _words(text, morphemes), _nouns(morphemes)
+
+
+def _nouns(morphemes: Iterable[Any]) -> list[Noun]:
+    """Adjoining nouns joined; runs of nothing but numbers, counters and affixes are left out."""
+    found: list[Noun] = []
+    start = end = 0
+    telling = False
+    for morpheme in morphemes:
+        tag = morpheme.tag.partition("-")[0]
+        if end > start and (tag not in _JOINED or morpheme.start != end):
+            if telling:
+                marked = morpheme.start == end and tag == "JX" and morpheme.form in _TOPIC
+                found.append(Noun(start, end, marked))
+            start, end, telling = 0, 0, False
+        if tag in _JOINED:
+            if end == start:
+                start = morpheme.start
+            end = morpheme.start + morpheme.len
+            telling |= tag not in _IDLE
+    if telling:
+        found.append(Noun(start, end, topic=False))
+    return found
 
 
 def _stems(morpheme: Any, tag: str, *, final: bool) -> list[str]:

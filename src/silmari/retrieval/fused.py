@@ -32,7 +32,7 @@ WORDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """Result of `fused`: (id, score) best first, and the two lists it was made from."""
+    """Result of `weigh`: (id, score) best first, and the two lists it was made from."""
 
     ranked: Scored
     sparse: Scored
@@ -47,30 +47,42 @@ def fused(
     covered: Callable[[int], float],
     unrelated: Callable[[], float] | None,
 ) -> Fused:
+    """The best k of what `weigh` gives."""
+    found = weigh(question, engine, max(DEPTH, 2 * k), where, covered, unrelated)
+    return Fused(found.ranked[:k], found.sparse, found.dense)
+
+
+def weigh(
+    question: Question,
+    engine: Engine,
+    depth: int,
+    where: Filter,
+    covered: Callable[[int], float],
+    unrelated: Callable[[], float] | None,
+) -> Fused:
     """Fuse BM25 and cosine.
 
     Args:
         question: As asked; without a vector BM25 ranks alone.
         engine: Gives both lists and exact cosines.
-        k: How many.
+        depth: How much of each list.
         where: What may be found.
         covered: The share of the question's term weight that a passage covers, 0 to 1; asked once.
         unrelated: The embedder's mean similarity of unrelated pairs; None without an embedder.
 
     Returns:
-        The best k; passages that have no vector yet are among them, see `combine`.
+        All candidates; passages that have no vector yet are among them, see `combine`.
     """
-    depth = max(DEPTH, 2 * k)
     by_words = sparse(question, engine, depth, where)
     if question.vector is None or unrelated is None:
-        return Fused(by_words[:k], by_words, [])
+        return Fused(by_words, by_words, [])
     by_meaning = engine.dense("passage", question.vector, depth, where)
     if not by_meaning:
-        return Fused(by_words[:k], by_words, [])
+        return Fused(by_words, by_words, [])
     ids = list(dict.fromkeys([item for item, _ in by_meaning] + [item for item, _ in by_words]))
     cosine = engine.similarity("passage", question.vector, ids)
     trust = covered(by_words[0][0]) if by_words else 0.0
-    return Fused(combine(ids, dict(by_words), cosine, unrelated(), trust)[:k], by_words, by_meaning)
+    return Fused(combine(ids, dict(by_words), cosine, unrelated(), trust), by_words, by_meaning)
 
 
 def combine(

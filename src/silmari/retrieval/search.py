@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from silmari.engine.base import Engine
 from silmari.errors import UsageError
+from silmari.graph.links import Link
 from silmari.model import WAYS, Filter, Hit, Passage, Source, Way
 from silmari.retrieval.cascade import cascade
 from silmari.retrieval.dense import dense
 from silmari.retrieval.distinct import distinct
 from silmari.retrieval.fused import fused
+from silmari.retrieval.graph import graph, spelled
 from silmari.retrieval.question import Question
 from silmari.retrieval.relevance import coverage, relevance
 from silmari.retrieval.sparse import Scored, sparse
@@ -29,6 +31,9 @@ class Shelf(Protocol):
 
     def tokens(self, ids: Sequence[int]) -> Mapping[int, str]:
         """The analysed texts, tokens joined by blanks."""
+
+    def allowed(self, ids: Collection[int], where: Filter) -> Collection[int]:
+        """Those passages that a filter lets through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +60,14 @@ class Searcher:
     Attributes:
         unrelated: The embedder's mean similarity of unrelated pairs (see `relevance`), measured when
             it is first needed; None without an embedder.
+        spread: One step through the graph, see `silmari.graph.links.Links.spread`.
     """
 
     engine: Engine
     shelf: Shelf
     readiness: Readiness
     unrelated: Callable[[], float] | None
+    spread: Callable[[Sequence[tuple[int, float]]], Mapping[int, Link]]
 
     def search(
         self, question: Question, way: Way, k: int, where: Filter, trace: Trace, *, duplicates: bool = False
@@ -74,7 +81,7 @@ class Searcher:
         # Near-identical passages go later: take more than k, and all of it when that was not enough.
         deep = k if duplicates else 3 * k + 10
         while True:
-            ranked, ways = self._run(question, way, deep, where, trace)
+            ranked, ways, links = self._run(question, way, deep, where, trace)
             tokens = self.shelf.tokens([item for item, _ in ranked])
             texts = [(item, tokens[item]) for item, _ in ranked if item in tokens]
             if duplicates:
@@ -87,7 +94,7 @@ class Searcher:
         if not duplicates:
             with trace.stage("distinct") as entry:
                 entry.update(kept=len(kept), dropped=dropped)
-        return self._hits(question, way, kept, dict(ranked), tokens, ways, trace)
+        return self._hits(question, way, kept, dict(ranked), tokens, ways, links)
 
     def weights(self, question: Question) -> Mapping[str, float]:
         """Weight of each question token: its own weight times how rare it is."""
@@ -104,8 +111,10 @@ class Searcher:
 
     def _run(
         self, question: Question, way: Way, k: int, where: Filter, trace: Trace
-    ) -> tuple[Scored, Mapping[str, Scored]]:
-        """Run a way; also returns the ranked lists it was made from, by the name of their way."""
+    ) -> tuple[Scored, Mapping[str, Scored], Mapping[int, Link]]:
+        """Run a way; also returns the lists it was made from, by the name of their way, and the links it used."""
+        links: Mapping[int, Link] = {}
+        lists: Mapping[str, Scored]
         with trace.stage(way) as entry:
             if way == "sparse":
                 ranked = sparse(question, self.engine, k, where)
@@ -120,10 +129,17 @@ class Searcher:
                 covered = partial(self._covered, question)
                 result = fused(question, self.engine, k, where, covered, self.unrelated)
                 ranked, lists = result.ranked, {"sparse": result.sparse, "dense": result.dense}
+            elif way == "graph":
+                covered = partial(self._covered, question)
+                spread = graph(
+                    question, self.engine, k, where, covered, self.unrelated, self.spread, self.shelf.allowed
+                )
+                ranked, lists, links = spread.ranked, spread.lists, spread.links
+                entry.update(linked=len(links))
             else:
                 raise UsageError(f"There is no way named {way}; the ways are {', '.join(WAYS)}.")
             entry.update(asked=k, found=len(ranked), **{f"by_{name}": len(found) for name, found in lists.items()})
-        return ranked, lists
+        return ranked, lists, links
 
     def _tell_readiness(self, question: Question, way: Way, trace: Trace) -> None:
         ready = self.readiness
@@ -152,30 +168,51 @@ class Searcher:
         scores: Mapping[int, float],
         tokens: Mapping[int, str],
         lists: Mapping[str, Scored],
-        trace: Trace,
+        links: Mapping[int, Link],
     ) -> list[Hit]:
-        found = self.shelf.passages(kept)
-        similarity = {} if question.vector is None else self.engine.similarity("passage", question.vector, list(kept))
+        sources = [links[item].source for item in kept if item in links]
+        ids = list(dict.fromkeys([*kept, *sources]))
+        found = self.shelf.passages(ids)
+        similarity = {} if question.vector is None else self.engine.similarity("passage", question.vector, ids)
         ranks = {
             name: {item: (rank, score) for rank, (item, score) in enumerate(ranked, 1)}
             for name, ranked in lists.items()
         }
+        missing = [item for item in sources if item not in tokens and item not in similarity]
+        tokens = {**tokens, **self.shelf.tokens(missing)} if missing else tokens
         weights: Mapping[str, float] | None = None
+        support: dict[int, float] = {}
+        for item in ids:
+            if item in similarity and self.unrelated is not None:
+                support[item] = relevance(similarity[item], self.unrelated())
+            elif item in tokens:
+                weights = weights if weights is not None else self.weights(question)
+                support[item] = coverage(weights, tokens[item].split())
         hits: list[Hit] = []
         for item in kept:
             if item not in found:
                 continue  # deleted since the engine's snapshot
             passage, source = found[item]
-            cosine = similarity.get(item)
-            if cosine is not None and self.unrelated is not None:
-                support = relevance(cosine, self.unrelated())
-            else:
-                weights = weights if weights is not None else self.weights(question)
-                support = coverage(weights, tokens[item].split())
-            evidence = {
+            evidence: dict[str, Any] = {
                 name: {"rank": ranked[item][0], "score": ranked[item][1]}
                 for name, ranked in ranks.items()
                 if item in ranked
             }
-            hits.append(Hit(len(hits) + 1, way, passage, source, scores[item], cosine, support, evidence))
+            backing = support[item]
+            if (link := links.get(item)) is not None and link.source in found:
+                evidence["path"] = _path(link, passage, found[link.source])
+                # What leads to a passage speaks for it: its own text may share nothing with the question.
+                backing = max(backing, support.get(link.source, 0.0))
+            hits.append(Hit(len(hits) + 1, way, passage, source, scores[item], similarity.get(item), backing, evidence))
         return hits
+
+
+def _path(link: Link, passage: Passage, start: tuple[Passage, Source]) -> list[dict[str, Any]]:
+    """From the passage that the question leads to, over the name it holds, to this passage."""
+    first, source = start
+    texts = [first.text, first.context, passage.context, passage.text, source.title]
+    return [
+        {"passage_id": first.id, "uri": source.uri, "title": source.title, "locator": dict(source.locator)},
+        {"entity": spelled(link.entity, texts), "link": link.kind, "gain": round(link.gain, 4)},
+        {"passage_id": passage.id},
+    ]
