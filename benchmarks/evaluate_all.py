@@ -179,6 +179,8 @@ def time_table(results: Sequence[Mapping[str, Any]], ways: Sequence[str]) -> str
         cells = [
             f"{milliseconds(max(0.0, one['ways'][way]['p50_ms'] - embed))} / "
             f"{milliseconds(max(0.0, one['ways'][way]['p95_ms'] - embed))}"
+            if way in one["ways"]
+            else ""
             for way in ways
         ]
         rows.append([one["dataset"], f"{one['documents']:,}", f"{one['questions']:,}", milliseconds(embed), *cells])
