@@ -387,7 +387,9 @@ def test_a_lost_graph_costs_time_only(folder: Path, small: None) -> None:
     ):
         damage()
         again = LocalEngine(folder)
-        assert again.dense("passage", random_unit(1, 16).astype(np.float32), 10, ALL) == expected
+        found = again.dense("passage", random_unit(1, 16).astype(np.float32), 10, ALL)
+        # Without the graph the search is exact: the same, or better where the graph had missed one.
+        assert all(score >= other - 1e-6 for (_, score), (_, other) in zip(found, expected, strict=True))
         again.close()
     again = LocalEngine(folder)
     again.apply(_vectors(_crowd(1, 16, start=8_000), 20_000))
