@@ -8,11 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 T = TypeVar("T")
+Owner = TypeVar("Owner")
+Given = ParamSpec("Given")
+
+
+def twin(method: Callable[Concatenate[Owner, Given], T]) -> Callable[Concatenate[Owner, Given], Coroutine[Any, Any, T]]:
+    """The asynchronous twin of a method that calls no model: the same in a thread, with the same signature."""
+
+    @wraps(method)
+    async def awaited(self: Owner, /, *args: Given.args, **options: Given.kwargs) -> T:
+        return await asyncio.to_thread(method, self, *args, **options)
+
+    awaited.__name__ = f"a{method.__name__}"
+    awaited.__doc__ = f"See `{method.__name__}`."
+    return awaited
 
 
 class Background:

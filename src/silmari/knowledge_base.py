@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from silmari.background import Background
+from silmari.background import Background, twin
 from silmari.errors import UsageError
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
@@ -167,16 +167,7 @@ class KnowledgeBase:
         """
         return self._intake.add(_several(paths), exclude, until, on_progress)
 
-    async def aadd(
-        self,
-        paths: str | Path | Iterable[str | Path],
-        *,
-        exclude: Sequence[str] = (),
-        until: Until = "all",
-        on_progress: OnProgress | None = None,
-    ) -> AddReport:
-        """See `add`."""
-        return await asyncio.to_thread(self.add, paths, exclude=exclude, until=until, on_progress=on_progress)
+    aadd = twin(add)
 
     def sync(
         self,
@@ -196,16 +187,7 @@ class KnowledgeBase:
         """
         return self._intake.sync(folder, exclude, until, on_progress)
 
-    async def async_(
-        self,
-        folder: str | Path,
-        *,
-        exclude: Sequence[str] = (),
-        until: Until = "all",
-        on_progress: OnProgress | None = None,
-    ) -> AddReport:
-        """See `sync`."""
-        return await asyncio.to_thread(self.sync, folder, exclude=exclude, until=until, on_progress=on_progress)
+    async_ = twin(sync)
 
     def add_records(
         self,
@@ -220,15 +202,7 @@ class KnowledgeBase:
         """
         return self._intake.add_records(records, until, on_progress)
 
-    async def aadd_records(
-        self,
-        records: Iterable[Mapping[str, Any]],
-        *,
-        until: Until = "all",
-        on_progress: OnProgress | None = None,
-    ) -> AddReport:
-        """See `add_records`."""
-        return await asyncio.to_thread(self.add_records, records, until=until, on_progress=on_progress)
+    aadd_records = twin(add_records)
 
     def remove(self, uris: str | Path | Iterable[str | Path]) -> list[str]:
         """Take documents out, exactly: paths, folders, globs, or uris of records.
@@ -238,17 +212,13 @@ class KnowledgeBase:
         """
         return self._intake.remove(_several(uris))
 
-    async def aremove(self, uris: str | Path | Iterable[str | Path]) -> list[str]:
-        """See `remove`."""
-        return await asyncio.to_thread(self.remove, uris)
+    aremove = twin(remove)
 
     def build(self, *, on_progress: OnProgress | None = None) -> AddReport:
         """Complete what earlier calls left pending."""
         return self._intake.build(on_progress)
 
-    async def abuild(self, *, on_progress: OnProgress | None = None) -> AddReport:
-        """See `build`."""
-        return await asyncio.to_thread(self.build, on_progress=on_progress)
+    abuild = twin(build)
 
     def reindex(self, *, on_progress: OnProgress | None = None) -> AddReport:
         """Rebuild for the embedder, analyser and splitter that the base is open with, or just the engine.
@@ -258,9 +228,7 @@ class KnowledgeBase:
         """
         return self._intake.reindex(self._fingerprints, on_progress)
 
-    async def areindex(self, *, on_progress: OnProgress | None = None) -> AddReport:
-        """See `reindex`."""
-        return await asyncio.to_thread(self.reindex, on_progress=on_progress)
+    areindex = twin(reindex)
 
     # Searching and answering
 
@@ -289,20 +257,7 @@ class KnowledgeBase:
         """
         return self._search(question, way, k, filters, trace or Trace(), duplicates)[0]
 
-    async def asearch(
-        self,
-        question: str,
-        *,
-        way: Way | None = None,
-        k: int | None = None,
-        filters: Filters | None = None,
-        duplicates: bool = False,
-        trace: Trace | None = None,
-    ) -> list[Hit]:
-        """See `search`."""
-        return await asyncio.to_thread(
-            self.search, question, way=way, k=k, filters=filters, duplicates=duplicates, trace=trace
-        )
+    asearch = twin(search)
 
     def ask(
         self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
@@ -343,9 +298,7 @@ class KnowledgeBase:
         """The documents, by uri."""
         return self.catalog.documents(self._filter(filters))
 
-    async def adocuments(self, *, filters: Filters | None = None) -> list[StoredDocument]:
-        """See `documents`."""
-        return await asyncio.to_thread(self.documents, filters=filters)
+    adocuments = twin(documents)
 
     def show(self, target: str | Path | int) -> list[tuple[Passage, Source]]:
         """The passages of a document, in reading order, or one passage by its number.
@@ -369,9 +322,7 @@ class KnowledgeBase:
         ids = [passage.id for passage in self.catalog.passages_of(document_id)]
         return list(self.catalog.passages(ids).values())
 
-    async def ashow(self, target: str | Path | int) -> list[tuple[Passage, Source]]:
-        """See `show`."""
-        return await asyncio.to_thread(self.show, target)
+    ashow = twin(show)
 
     def status(self) -> Status:
         """What is in the base, what is pending, and which files failed."""
@@ -394,9 +345,7 @@ class KnowledgeBase:
             notes=tuple(note for note in (self._missing, self._mirror.problem) if note),
         )
 
-    async def astatus(self) -> Status:
-        """See `status`."""
-        return await asyncio.to_thread(self.status)
+    astatus = twin(status)
 
     # Inside
 
