@@ -122,12 +122,12 @@ class Pipeline:
             return FileResult(uri, "failed", _os_reason(error))
         except OSError as error:
             return self._problem(uri, 0, 0, "failed", _os_reason(error))
-        known = self.catalog.file(uri)
-        if known is not None and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
-            if known.status == "ok":
-                return FileResult(uri, "unchanged")
-            if known.status == "skipped":
-                return FileResult(uri, "skipped", known.reason)
+        # One that failed is tried again: what kept it from being read may be gone.
+        known = self.catalog.begin_file(uri, stat.st_size, stat.st_mtime_ns)
+        if known is not None and known.status == "ok":
+            return FileResult(uri, "unchanged")
+        if known is not None and known.status == "skipped":
+            return FileResult(uri, "skipped", known.reason)
         try:
             documents = read(path, self.limits)
         except SkippedError as error:
