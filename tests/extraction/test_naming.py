@@ -57,4 +57,8 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Names:
     ],
 )
 def test_what_a_name_means(names: Names, tmp_path: Path, name: str, found: list[str]) -> None:
-    assert sorted(uri.removeprefix(f"{tmp_path}/") for uri in names.find(name)) == sorted(found)
+    assert sorted(place.uri.removeprefix(f"{tmp_path}/") for place in names.find(name)) == sorted(found)
+
+
+def test_documents_of_files(names: Names, tmp_path: Path) -> None:
+    assert names.at([str(tmp_path / "글.jsonl"), str(tmp_path / "연차.txt"), "nowhere"]) == [2, 6, 7]

@@ -31,12 +31,12 @@ class Names:
     """
 
     def __init__(self, places: Iterable[Place]) -> None:
-        self._uris: dict[str, None] = {}
+        self._uris: dict[str, Place] = {}
         self._ids: dict[str, list[Place]] = {}
         self._names: dict[str, list[Place]] = {}
         self._stems: dict[str, list[Place]] = {}
-        for place in sorted(places):
-            self._uris[place.uri] = None
+        for place in sorted(places, key=lambda place: place.uri):
+            self._uris[place.uri] = place
             if place.path is None:
                 continue
             if place.uri == place.path:
@@ -46,14 +46,19 @@ class Names:
             else:
                 self._ids.setdefault(place.uri.removeprefix(f"{place.path}#"), []).append(place)
 
-    def find(self, name: str) -> list[str]:
-        """The uris of the documents of this name: none, one, or several that cannot be told apart."""
+    def find(self, name: str) -> list[Place]:
+        """The documents of this name: none, one, or several that cannot be told apart."""
         name = unicodedata.normalize("NFC", name)
         for uri in (name, f"record:{name}", os.path.abspath(os.path.expanduser(name))):
             if uri in self._uris:
-                return [uri]
+                return [self._uris[uri]]
         for known in (self._ids, self._names, self._stems):
             if places := known.get(name):
                 # Copies of one document are as good as one.
-                return [place.uri for place in {place.document_id: place for place in reversed(places)}.values()]
+                return list({place.document_id: place for place in reversed(places)}.values())
         return []
+
+    def at(self, paths: Iterable[str]) -> list[int]:
+        """The numbers of the documents in files."""
+        wanted = set(paths)
+        return sorted({place.document_id for place in self._uris.values() if place.path in wanted})
