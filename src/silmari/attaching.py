@@ -107,4 +107,3 @@ def attach(catalog: Catalog, path: Path, names: Names, relations: RelationMode |
     if attached:
         results.insert(0, FileResult(uri, "added", f"{taken:,} triplets for {len(attached):,} documents."))
     return results
-

@@ -111,6 +111,7 @@ class Pipeline:
     limits: Limits
     words: int
     chars: int
+    relations: RelationMode | None = None
 
     def read_file(self, path: Path, relations: RelationMode | None = None) -> FileResult:
         """Read one file into the catalog, in one transaction; never raises for what is wrong with the file.
@@ -173,7 +174,7 @@ class Pipeline:
         analysed = [list(islice(ready, len(group))) for group in passages]
         tokens = iter(self.analyser.tokens_many(names))
         return [
-            ReadDocument(document, group, name, " ".join(next(tokens)), relations)
+            ReadDocument(document, group, name, " ".join(next(tokens)), relations or self.relations)
             for document, group, name in zip(documents, analysed, names, strict=True)
         ]
 

@@ -30,13 +30,11 @@ class Intake:
 
     Attributes:
         exclude: Glob patterns to pass over.
-        relations: Where relations of what is new come from, if nobody says otherwise; None: as it brings.
         missing: Why there is no embedder although one was expected; empty if nothing is missing.
     """
 
     pipeline: Pipeline
     exclude: Sequence[str]
-    relations: RelationMode | None = None
     missing: str = ""
 
     def add(
@@ -109,7 +107,7 @@ class Intake:
         from silmari.reading.triplets import LeftOut
 
         report = AddReport()
-        wanted = _mode(relations) or self.relations
+        wanted = _mode(relations)
         left_out = LeftOut()
         documents: list[Document] = []
         for number, record in enumerate(records, 1):
@@ -207,7 +205,7 @@ class Intake:
         for done, path in enumerate(found):
             if on_progress is not None:
                 on_progress(Progress("read", done, len(found), path.name))
-            result = self.pipeline.read_file(path, relations or self.relations)
+            result = self.pipeline.read_file(path, relations)
             report.files.append(result)
             if result.status == "unchanged":
                 unchanged.append(result.uri)

@@ -15,7 +15,7 @@ from silmari.background import Background, twin
 from silmari.errors import UsageError
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
-from silmari.model import WAYS, Filter, Hit, Passage, RelationMode, Source, Way
+from silmari.model import WAYS, Filter, Hit, Passage, Relation, RelationMode, Source, Way
 from silmari.retrieval.filters import build_filter
 from silmari.retrieval.question import Question
 from silmari.retrieval.search import Readiness, Searcher
@@ -225,9 +225,7 @@ class KnowledgeBase:
 
     aremove = twin(remove)
 
-    def build(
-        self, *, relations: RelationMode | None = None, on_progress: OnProgress | None = None
-    ) -> AddReport:
+    def build(self, *, relations: RelationMode | None = None, on_progress: OnProgress | None = None) -> AddReport:
         """Complete what earlier calls left pending.
 
         Args:
@@ -343,6 +341,12 @@ class KnowledgeBase:
 
     ashow = twin(show)
 
+    def relations(self, passage_ids: Iterable[int]) -> dict[int, tuple[Relation, ...]]:
+        """The relations that passages state, by the passage's number; those that state none are left out."""
+        return self.catalog.relations_of(list(passage_ids))
+
+    arelations = twin(relations)
+
     def status(self) -> Status:
         """What is in the base, what is pending, and which files failed."""
         from silmari.overview import Status
@@ -402,8 +406,9 @@ class KnowledgeBase:
             limits,
             chosen.passage_words,
             chosen.passage_chars,
+            chosen.relations,
         )
-        return Intake(pipeline, chosen.exclude, chosen.relations, self._missing)
+        return Intake(pipeline, chosen.exclude, self._missing)
 
     def _searcher(self) -> Searcher:
         lag = self._mirror.follow()

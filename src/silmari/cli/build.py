@@ -7,9 +7,7 @@ from typing import Any
 from silmari.cli.common import EmbedderName, Json, Kb, Relations, open_base
 
 
-def build(
-    kb: Kb = None, relations: Relations = None, embedder: EmbedderName = None, as_json: Json = False
-) -> None:
+def build(kb: Kb = None, relations: Relations = None, embedder: EmbedderName = None, as_json: Json = False) -> None:
     """Complete what earlier calls left pending, such as vectors; with --relations for all documents."""
     from silmari.cli.progress import ProgressBars
     from silmari.cli.report import finish
