@@ -72,7 +72,7 @@ def attach(catalog: Catalog, path: Path, names: Names, relations: RelationMode |
     problems: list[str] = []
 
     def store() -> None:
-        catalog.attach_triplets(waiting)
+        catalog.attach_many(waiting)
         if relations is not None:
             catalog.want_relations(relations, {attached[uri] for uri in waiting})
         waiting.clear()

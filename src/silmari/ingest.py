@@ -199,10 +199,11 @@ class Pipeline:
         saved = published = time.monotonic()
         try:
             while True:
-                if stage == "vectors" and not self.catalog.count_pending("passage"):
-                    stage = "relations"
-                    done, total = 0, self.catalog.count_pending("relation") + self.catalog.count_pending("entity")
-                size = PORTION if stage == "vectors" else SHORT_PORTION
+                # Passages first: a portion holds nothing else as long as one of them waits.
+                left = self.catalog.count_pending("passage") if stage == "vectors" else 0
+                if stage == "vectors" and not left:
+                    stage, done, total = "relations", 0, self.catalog.count_pending()
+                size = min(PORTION, left) if left else SHORT_PORTION
                 waiting = self.catalog.pending_vectors(self.embedder.fingerprint, size)
                 if not waiting:
                     break
