@@ -19,7 +19,7 @@ from silmari.catalog.rules import Rules, chunks
 from silmari.catalog.schema import attached, documents, extracted, extraction_failures, passages, sources
 from silmari.catalog.stating import forget_all, has_other_keys, state
 from silmari.catalog.vectors import forget_unused
-from silmari.extraction.given import placed
+from silmari.extraction.given import placed, tidied
 from silmari.model import Triplet
 
 NO_TRIPLETS = "[]"
@@ -32,8 +32,8 @@ def parse(text: str) -> list[Triplet]:
 
 
 def lists(triplets: Iterable[Triplet]) -> list[list[str]]:
-    """Triplets as JSON holds them."""
-    return [[one.subject, one.predicate, one.object] for one in triplets]
+    """Triplets as JSON holds them, tidied."""
+    return [[one.subject, one.predicate, one.object] for one in map(tidied, triplets)]
 
 
 def attached_to(connection: Connection, uris: Iterable[str]) -> dict[str, list[Triplet]]:

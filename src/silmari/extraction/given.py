@@ -13,16 +13,19 @@ MAX_NAME_CHARS = 200
 
 
 def sound(triplet: Triplet, key_of: Callable[[str], str] = key) -> Triplet | None:
-    """The triplet as it is stored, or None for one whose subject or object names nothing.
-
-    Spellings are kept, in NFC, with single blanks and without what no database takes.
+    """The triplet, tidied, or None for one whose subject or object names nothing.
 
     Args:
         triplet: As it was given.
         key_of: `silmari.language.normalise.key`, perhaps remembered.
     """
-    tidy = Triplet(*(_tidy(part) for part in (triplet.subject, triplet.predicate, triplet.object)))
+    tidy = tidied(triplet)
     return tidy if all(names_something(name, key_of) for name in (tidy.subject, tidy.object)) else None
+
+
+def tidied(triplet: Triplet) -> Triplet:
+    """The triplet as it is stored: spellings are kept, in NFC, with single blanks, without what no database takes."""
+    return Triplet(_tidy(triplet.subject), _tidy(triplet.predicate), _tidy(triplet.object))
 
 
 def names_something(name: str, key_of: Callable[[str], str] = key) -> bool:
