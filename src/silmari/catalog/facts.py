@@ -83,7 +83,8 @@ def restate_all(connection: Connection, rules: Rules) -> None:
 def withdraw(connection: Connection, rules: Rules, numbers: Sequence[int]) -> None:
     """Forget what the passages of documents state and what a model has read in them: they will be removed."""
     for chunk in chunks(numbers, _DOCUMENTS):
-        scope = _passages_of(connection, chunk)
+        stating = select(documents.c.id).where(documents.c.id.in_(chunk), documents.c.relations != "sentences")
+        scope = _passages_of(connection, connection.execute(stating).scalars().all())
         state(connection, rules, "given", scope, ())
         state(connection, rules, "model", scope, ())
         here = select(passages.c.id).where(passages.c.document_id.in_(chunk))

@@ -30,7 +30,11 @@ def tidied(triplet: Triplet) -> Triplet:
 
 def names_something(name: str, key_of: Callable[[str], str] = key) -> bool:
     """Whether a name can be that of an entity: it has a letter or digit and at most `MAX_NAME_CHARS` characters."""
-    return len(name) <= MAX_NAME_CHARS and any(char.isalnum() for char in key_of(name))
+    if len(name) > MAX_NAME_CHARS:
+        return False
+    found = key_of(name)
+    # A key may be longer than its name: some signs stand for many letters.
+    return len(found) <= MAX_NAME_CHARS and any(char.isalnum() for char in found)
 
 
 def placed(names_of_passages: Sequence[str], triplets: Iterable[Triplet]) -> list[list[Triplet]]:
