@@ -19,9 +19,11 @@ from silmari.catalog import (
     extractions,
     fact_queries,
     filing,
+    named,
     opening,
     queries,
     rebuilding,
+    spending,
     vectors,
     verdicts,
     wishes,
@@ -283,7 +285,7 @@ class Catalog:
         """What `use` makes of the log's epoch, the newest change's number and the names of all passages, by id."""
         with self._store.read() as connection:
             epoch, seq = get_meta(connection)["epoch"], changes.last_seq(connection)
-            return use(epoch, seq, queries.named(connection, None))
+            return use(epoch, seq, named.named(connection, None))
 
     def names_since(self, epoch: str, seq: int, limit: int) -> NamesChange | None:
         """Which passages came, went or got another name after a change's number.
@@ -297,7 +299,7 @@ class Catalog:
             None when all names must be read anew: there are more changes, or the log began anew.
         """
         with self._store.read() as connection:
-            return queries.names_since(connection, epoch, seq, limit)
+            return named.names_since(connection, epoch, seq, limit)
 
     def allowed(self, ids: Collection[int], where: Filter) -> set[int]:
         """Those passages that a filter lets through."""
@@ -483,6 +485,16 @@ class Catalog:
             connection.execute(
                 insert(replies).values(model=model, key=key, reply=to_json(reply), created_at=int(time.time()))
             )
+
+    def usage(self) -> dict[str, dict[str, float]]:
+        """What was counted of the calls of each model, by its name, since the base was made."""
+        with self._store.read() as connection:
+            return spending.read(connection)
+
+    def add_usage(self, model: str, counts: Mapping[str, float]) -> None:
+        """Add to the counts of a model."""
+        with self._store.write() as connection:
+            spending.add(connection, model, counts)
 
     # Rebuilding; open the base without the fingerprints that change
 
