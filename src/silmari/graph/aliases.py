@@ -390,7 +390,7 @@ def _shortened(same: Sequence[_Member], short: Sequence[_Member]) -> Iterator[tu
         for bare in same:
             score = _SHORT[long.made] * _SAME[bare.made] * shares[_rival(long)]
             # A common word is no short name: king is not Martin Luther King, nor are The Graves Michael Graves.
-            fits = bare.made != Made.COMMON and (long.made != Made.LAST or bare.made != Made.BARE)
+            fits = bare.made != Made.COMMON and (long.made != Made.LAST or bare.made == Made.WHOLE)
             if score >= LEAST and fits and bare.owner != long.owner:
                 yield bare.owner, long.owner, _rounded(score), _REASONS[long.made] + _among(rivals)
     for at, one in enumerate(short):

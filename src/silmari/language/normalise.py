@@ -76,6 +76,8 @@ def key(name: str) -> str:
 
 def _without_particle(name: str) -> str:
     """Drop one trailing particle when what is left is still long enough to be a name."""
+    if not "가" <= name[-1:] <= "힣":
+        return name
     for fitting, particles in ((_ends_in_consonant, _AFTER_CONSONANT), (_ends_in_vowel, _AFTER_VOWEL)):
         for particle in particles:
             if name.endswith(particle) and fitting(name[: -len(particle)]):

@@ -7,6 +7,8 @@ spellings agree least on them.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 _ONSETS = "KKNTTLMPPSS-SSSKTPH"
 _CODAS = "-KKKNNNTLKMLLLPLMPPTTNTTKTPT"
@@ -48,7 +50,7 @@ _ALIKE = tuple(
         (r"ph", "f"),
         (r"(?<=[a-z])h", ""),
         (r"ck|c(?![eiy])", "k"),
-        (r"y|j", "i"),
+        (r"y", "i"),
         (r"w", "v"),
         (r"z", "s"),
         (r"(.)\1+", r"\1"),
@@ -66,23 +68,26 @@ def hangul_sound(name: str) -> str:
     return _TWICE.sub(r"\1", "".join(found).replace("-", ""))
 
 
-def latin_sounds(name: str) -> set[str]:
-    """The same of a Latin name without accents, once with hard and once with soft g: ``Hanbit`` → ``HNPT``."""
-    lower = name.lower()
-    return {_sound(lower), _sound(_SOFT_G.sub("j", lower))}
+def latin_sounds(words: Sequence[str]) -> set[str]:
+    """The same of a name's Latin words (folded), once with hard and once with soft g: ``hanbit`` → ``HNPT``."""
+    return {_TWICE.sub(r"\1", "".join(sounds)) for sounds in zip(*map(_sounds, words), strict=True)}
 
 
-def _sound(name: str) -> str:
+@lru_cache(maxsize=65_536)
+def _sounds(word: str) -> tuple[str, str]:
+    hard, soft = word, _SOFT_G.sub("j", word)
     for pattern, sound in _RULES:
-        name = pattern.sub(sound, name)
-    return _TWICE.sub(r"\1", name)
+        hard = pattern.sub(sound, hard)
+        soft = pattern.sub(sound, soft)
+    return hard, soft
 
 
-def alike(name: str) -> str:
-    """A Latin name (folded) without what spellings of one name differ in: Leonhard, Leonard; Müller, Mueller."""
+@lru_cache(maxsize=65_536)
+def alike(word: str) -> str:
+    """A Latin word (folded) without what spellings of one name differ in: Leonhard, Leonard; Müller, Mueller."""
     for pattern, spelled in _ALIKE:
-        name = pattern.sub(spelled, name)
-    return name
+        word = pattern.sub(spelled, word)
+    return word
 
 
 def initials_of(name: str) -> list[str]:

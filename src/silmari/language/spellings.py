@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from silmari.language import titles
@@ -99,6 +100,7 @@ _INITIAL = re.compile(r"[A-Z]\.?|(?:[A-Z]\.){2,}|[A-Z][hH]\.")
 _CODE = re.compile(r"([A-Z]{2,3})[-–\s]?(\d{1,4})")
 _CODED = re.compile(r"([가-힣]{2,4})[-–\s]?(\d{1,4})")
 _NUMBERED = re.compile(r"[IVXLCDM]+|[A-Z]\.?|[JS]r\.?")
+_ROMAN = re.compile(r"\s([IVX]+)$")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _MONTHS = "january february march april may june july august september october november december"
 _UNITS = (
@@ -146,7 +148,7 @@ def forms(name: str) -> Forms:
     shown = clean(name).strip().strip(_QUOTES).strip()
     if is_value(shown):
         return _NOTHING
-    whole = fold(shown)
+    whole = _whole(shown)
     if not whole:
         return _NOTHING
     found: dict[Form, None] = {Form(whole, Made.COMMON if _is_common(shown) else Made.WHOLE): None}
@@ -157,6 +159,12 @@ def forms(name: str) -> Forms:
         core = maker.core or whole
     # What was left out left nothing out: the whole name says it already.
     return Forms(core, tuple(form for form in found if form.made <= Made.COMMON or form.text != whole))
+
+
+def _whole(shown: str) -> str:
+    """The fold of a name; a Roman number at its end stays apart, since Albert I is not Alberti."""
+    number = _ROMAN.search(shown)
+    return f"{fold(shown[: number.start()])}|{number[1].lower()}" if number else fold(shown)
 
 
 def is_value(name: str) -> bool:
@@ -222,13 +230,14 @@ class _Maker:
             yield Form(fold(front), Made.QUALIFIED)
 
     def _plain(self, bare: str) -> Iterator[Form]:
-        if fold(bare) != fold(self.shown):
-            self.core = fold(bare)
-            yield Form(self.core, Made.BARE)
+        whole = fold(bare)
+        if bare != self.shown:
+            self.core = whole
+            yield Form(whole, Made.BARE)
         words = _WORD.findall(bare)
         if not words or len(words) > MAX_WORDS:
             return
-        country = _COUNTRIES.get(fold(bare))
+        country = _COUNTRIES.get(whole)
         if country:
             yield Form("k:" + country, Made.BESIDE)
         coded = _CODED.fullmatch(bare)
@@ -292,17 +301,17 @@ class _Maker:
         if code:
             yield Form(f"c:{code[1].lower()}{code[2]}", Made.CODE)
         if _ACRONYM.fullmatch(bare):
-            yield Form("a:" + fold(bare), Made.ACRONYM)
+            yield Form("a:" + _folded(bare), Made.ACRONYM)
         if _COUNTRY_PREFIX.match(bare):
             short = "unitedkingdom" if "K" in bare[:4] else "unitedstates"
             yield Form(short + fold(_COUNTRY_PREFIX.sub("", bare)), Made.BARE)
         if words[0].lower() in {"the", "a", "an"} and len(words) > 1:
             words = words[1:]
-            self.core = fold(" ".join(words))
+            self.core = _joined(words)
             yield Form(self.core, Made.BARE)
         if _POSSESSIVE.search(words[-1]) and len(words[-1]) > 3:
             words = [*words[:-1], _POSSESSIVE.sub("", words[-1])]
-            yield Form(fold(" ".join(words)), Made.BARE)
+            yield Form(_joined(words), Made.BARE)
         if "," in bare:
             yield from self._with_comma(bare)
             if _folded(words[-1]) not in titles.LEGAL_FORMS | titles.GENERATIONS:
@@ -325,44 +334,60 @@ class _Maker:
 
     def _latin_words(self, words: list[str]) -> Iterator[Form]:
         kept = list(words)
-        while len(kept) > 1 and _folded(kept[-1]) in titles.LEGAL_FORMS | {""}:
+        while len(kept) > 1 and _is_legal(kept[-1]):
             kept.pop()
+        company = len(kept) < len(words)
         if len(kept) < len(words):
-            self.core = fold(" ".join(kept))
+            self.core = _joined(kept)
             yield Form(self.core, Made.BARE)
         if len(kept) > 1 and _folded(kept[-1]) in titles.GENERATIONS:
             generation = _folded(kept.pop())
-            if generation in {"jr", "sr", "junior", "senior"} or len(kept) > 1:
-                self.core = fold(" ".join(kept)) + "|" + generation[:2]
-                yield Form(fold(" ".join(kept)), Made.GENERATION)
-            if generation not in {"jr", "sr", "junior", "senior"}:
+            if any(_person(kept)):
+                self.core = _joined(kept) + "|" + generation[:2]
+                yield Form(_joined(kept), Made.GENERATION)
+            if generation.startswith("i"):
                 return
         field = titles.LATIN_TITLES.get(_folded(kept[0]))
         if field is not None and len(kept) > 1 and all(map(_is_capital, kept[1:])):
             rest = kept[1:]
             if len(rest) > 1 and _folded(rest[-1]) not in titles.KINDS_OF_THINGS:
-                yield from self._titled(fold(" ".join(rest)), field)
+                yield from self._titled(_joined(rest), field)
                 kept = rest
             elif len(rest) == 1:
                 if _folded(kept[0]) in titles.SURE_LATIN_TITLES and len(rest[0]) > 2:
                     yield Form(fold(rest[0]), Made.ADDRESSED)
                 return
-        person = list(_person(kept))
+        person = [] if company else list(_person(kept))
         yield from person
         yield from _acronyms(kept, bool(person))
         yield from _latin_heads(kept)
         yield from _latin_sounded(kept)
-        whole = fold("".join(words))
-        if len(whole) >= _LEAST_ALIKE and not any(map(_is_numbered, words)):
-            yield Form("s:" + alike(whole), Made.ALIKE)
+        if sum(map(len, words)) >= _LEAST_ALIKE and not any(map(_is_numbered, words)):
+            yield Form("s:" + "".join(map(alike, map(_folded, words))), Made.ALIKE)
 
 
+@lru_cache(maxsize=65_536)
 def _folded(word: str) -> str:
+    """One word in the form of `fold`."""
     return _fold(normalise(word))
+
+
+def _is_legal(word: str) -> bool:
+    return _folded(word) in titles.LEGAL_FORMS and (_is_capital(word) or word.endswith(".")) or not _folded(word)
+
+
+def _is_thing(word: str) -> bool:
+    things = titles.KINDS_OF_THINGS
+    return word in things or word.removesuffix("s") in things or _THING.search(word) is not None
 
 
 def _is_numbered(word: str) -> bool:
     return _NUMBERED.fullmatch(word) is not None or any(char.isdigit() for char in word)
+
+
+def _joined(words: Sequence[str]) -> str:
+    """Latin words in the form of `fold`."""
+    return "".join(map(_folded, words))
 
 
 def _folded_last(shown: str, words: Sequence[str]) -> str:
@@ -438,9 +463,9 @@ def _latin_sounded(words: Sequence[str]) -> Iterator[Form]:
     for size in (1, 2, 3):
         english = " ".join(plain[-size:])
         if len(plain) > size and english in _ENGLISH_TRADES:
-            for sound in latin_sounds("".join(plain[:-size])):
+            for sound in latin_sounds(plain[:-size]):
                 yield Form(f"p:{sound}|{english}", Made.LATIN)
-    for sound in latin_sounds("".join(plain)):
+    for sound in latin_sounds(plain):
         if len(sound) >= _LEAST_SOUND:
             yield Form("p:" + sound, Made.LATIN)
 
@@ -453,7 +478,7 @@ def _acronyms(words: Sequence[str], person: bool) -> Iterator[Form]:
     if not 2 <= len(telling) <= 6 or not all(map(_is_capital, telling)):
         return
     letters = "".join(word[0] for word in telling)
-    if any(char.isdigit() for word in telling for char in word):
+    if any(map(_is_numbered, telling)) and not person:
         return
     yield Form("a:" + _folded(letters), Made.EXPANDED if len(letters) > 2 and not person else Made.TWO_LETTERS)
 
@@ -465,9 +490,9 @@ def _latin_heads(words: Sequence[str]) -> Iterator[Form]:
     while cut > 1 and _folded(words[cut - 1]) in titles.LATIN_TRADES:
         cut -= 1
     if cut < len(words) and _folded(words[0]) not in titles.NO_GIVEN_NAMES:
-        yield Form(fold("".join(words[:cut])), Made.FIRST if len(words) - cut == 1 else Made.FIRSTS)
+        yield Form(_joined(words[:cut]), Made.FIRST if len(words) - cut == 1 else Made.FIRSTS)
     elif len(words) > 1 and _folded(words[-1]) in titles.LATIN_PLACES:
-        yield Form(fold("".join(words[:-1])), Made.CALLED_AFTER)
+        yield Form(_joined(words[:-1]), Made.CALLED_AFTER)
 
 
 def _person(words: Sequence[str]) -> Iterator[Form]:
@@ -478,16 +503,14 @@ def _person(words: Sequence[str]) -> Iterator[Form]:
     inner = [at for at, word in enumerate(words) if not _is_capital(word)]
     if any(at and plain[at] not in _NOBLE for at in inner) or not _is_capital(words[-1]):
         return
-    if _THING.search(plain[-1]):
+    if _is_thing(plain[-1]) or plain[0] in titles.NO_GIVEN_NAMES or _is_thing(plain[0]):
+        return
+    if len(plain[-1]) < 3 or plain[-1] in titles.LATIN_TRADES or plain[-1] in titles.LATIN_TITLES:
         return
     if inner[:1] == [0] and plain[0] not in _NOBLE:
         # leonhard Euler, but not "solely Democratic" nor "in Canada".
         if len(words) == 2 and len(plain[0]) > 3 and not plain[0].endswith(("ly", "s", "ed", "ing", "al")):
             yield Form(plain[-1], Made.PART)
-        return
-    if plain[-1] in titles.KINDS_OF_THINGS or plain[0] in titles.NO_GIVEN_NAMES or plain[0] in titles.KINDS_OF_THINGS:
-        return
-    if len(plain[-1]) < 3 or plain[-1] in titles.LATIN_TRADES or plain[-1] in titles.LEGAL_FORMS:
         return
     yield Form(plain[-1], Made.LAST)
     family = len(words) - 1

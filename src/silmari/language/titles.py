@@ -179,6 +179,12 @@ KINDS_OF_THINGS = frozenset(
     "arizona arkansas colorado connecticut delaware hawaii idaho illinois indiana iowa kansas kentucky louisiana "
     "maine maryland massachusetts michigan minnesota mississippi missouri montana nebraska nevada ohio oklahoma "
     "oregon pennsylvania tennessee utah vermont wisconsin wyoming tanzania "
+    "venezuela colombia bolivia ecuador paraguay uruguay guatemala honduras nicaragua panama haiti jamaica bahamas "
+    "morocco algeria tunisia libya sudan ethiopia somalia uganda rwanda congo angola zambia zimbabwe namibia botswana "
+    "madagascar ghana senegal mali niger cameroon gabon syria lebanon jordanian yemen oman qatar kuwait bahrain "
+    "afghanistan uzbekistan kazakhstan kyrgyzstan nepal bhutan bangladesh myanmar burma laos cambodia singapore "
+    "iceland luxembourg monaco malta cyprus albania slovenia slovakia czechia estonia latvia lithuania belarus "
+    "moldova armenia azerbaijan samoa fiji tonga guam "
     "road rock stone pond well spring springs heights crossing township courthouse".split()
 )
 NO_GIVEN_NAMES = frozenset(
@@ -189,5 +195,5 @@ NO_GIVEN_NAMES = frozenset(
     "las el la le les black white red green blue golden silver world public free high grand super mega general "
     "major common social economic political military supreme main real sport sports home house air sea land "
     "early late modern ancient middle mid my your our his her the a an this that all no one two three four five "
-    "university college school state department ministry bank bay river".split()
+    "university universidad université universität instituto college school state department ministry bank bay river".split()
 )
