@@ -13,49 +13,47 @@ from functools import lru_cache
 _ONSETS = "KKNTTLMPPSS-SSSKTPH"
 _CODAS = "-KKKNNNTLKMLLLPLMPPTTNTTKTPT"
 _ROMAN_ONSETS = ("gk", "gk", "n", "dt", "dt", "rl", "m", "bp", "bp", "s", "s", "", "jc", "jc", "c", "k", "t", "p", "h")
-_RULES = tuple(
-    (re.compile(pattern), sound)
-    for pattern, sound in (
-        (r"[^a-z]", ""),
-        (r"tion|sion|cean", "SN"),
-        (r"ng(?![aeiouy])", "N"),
-        (r"^kn", "N"),
-        (r"^wr", "L"),
-        (r"sch|tch|ch|sh|th", "S"),
-        (r"ph", "P"),
-        (r"ck|q", "K"),
-        (r"x", "KS"),
-        (r"c(?=[eiy])", "S"),
-        (r"(?<=[aeiouy])r(?![aeiouyr])", ""),
-        (r"[rl]+", "L"),
-        (r"(?<=[aeiouySKPTM])h", ""),
-        (r"h", "H"),
-        (r"[kgc]+", "K"),
-        (r"[td]+", "T"),
-        (r"[pbfv]+", "P"),
-        (r"[szj]+", "S"),
-        (r"m+", "M"),
-        (r"n+", "N"),
-        (r"[aeiouyw]+", ""),
-    )
+_SPELLED = (
+    *((spelled, "SN") for spelled in ("tion", "sion", "cean")),
+    *((spelled, "S") for spelled in ("sch", "tch", "ch", "sh", "th")),
+    ("ph", "P"),
 )
-_TWICE = re.compile(r"(.)\1+")
+_ENDS_IN_NG = re.compile(r"ng(?![aeiouy])")
+_SOFT_C = re.compile(r"c(?=[eiy])")
+_SILENT = re.compile(r"^k(?=n)|^w(?=r)|(?<=[aeiouy])r(?![aeiouyr])|(?<=[aeiouySKPTM])h")
+_CLASSES = str.maketrans(
+    {
+        letter: sound
+        for sound, letters in {
+            "L": "rl",
+            "H": "h",
+            "K": "kgcq",
+            "T": "td",
+            "P": "pbfv",
+            "S": "szj",
+            "M": "m",
+            "N": "n",
+            "": "aeiouyw",
+        }.items()
+        for letter in letters
+    }
+    | {"x": "KS"}
+)
+# Of a shorter sound there are too many names.
+LEAST_SOUND = 4
+_CLASSES_ONLY = frozenset("KTPSLMNH").__contains__
+_TWICE = re.compile(r"(.)(?=\1)")
 _SOFT_G = re.compile(r"g(?=[eiy])")
-_ALIKE = tuple(
-    (re.compile(pattern), spelled)
-    for pattern, spelled in (
-        (r"ae", "a"),
-        (r"oe", "o"),
-        (r"ue", "u"),
-        (r"ph", "f"),
-        (r"(?<=[a-z])h", ""),
-        (r"ck|c(?![eiy])", "k"),
-        (r"y", "i"),
-        (r"w", "v"),
-        (r"z", "s"),
-        (r"(.)\1+", r"\1"),
-    )
+_ALIKE = (
+    ("ae", "a"),
+    ("oe", "o"),
+    ("ue", "u"),
+    ("y", "i"),
+    ("w", "v"),
+    ("z", "s"),
 )
+_HARD_C = re.compile(r"c(?![eiy])")
+_INNER_H = re.compile(r"(?<=.)h")
 
 
 def hangul_sound(name: str) -> str:
@@ -65,33 +63,38 @@ def hangul_sound(name: str) -> str:
         if "가" <= char <= "힣":
             at = ord(char) - ord("가")
             found += [_ONSETS[at // 588], _CODAS[at % 28]]
-    return _TWICE.sub(r"\1", "".join(found).replace("-", ""))
+    return _TWICE.sub("", "".join(found).replace("-", ""))
 
 
 def latin_sounds(words: Sequence[str]) -> set[str]:
     """The same of a name's Latin words (folded), once with hard and once with soft g: ``hanbit`` → ``HNPT``."""
-    return {_TWICE.sub(r"\1", "".join(sounds)) for sounds in zip(*map(_sounds, words), strict=True)}
+    return {_TWICE.sub("", "".join(sounds)) for sounds in zip(*map(_sounds, words), strict=True)}
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=262_144)
 def _sounds(word: str) -> tuple[str, str]:
-    hard, soft = word, _SOFT_G.sub("j", word)
-    for pattern, sound in _RULES:
-        hard = pattern.sub(sound, hard)
-        soft = pattern.sub(sound, soft)
-    return hard, soft
+    hard = _sound(word)
+    return hard, _sound(_SOFT_G.sub("j", word)) if "g" in word else hard
 
 
-@lru_cache(maxsize=65_536)
+def _sound(word: str) -> str:
+    for spelled, sound in _SPELLED:
+        word = word.replace(spelled, sound)
+    word = _SOFT_C.sub("s", _ENDS_IN_NG.sub("n", word))
+    return "".join(filter(_CLASSES_ONLY, _SILENT.sub("", word).translate(_CLASSES)))
+
+
+@lru_cache(maxsize=262_144)
 def alike(word: str) -> str:
     """A Latin word (folded) without what spellings of one name differ in: Leonhard, Leonard; Müller, Mueller."""
-    for pattern, spelled in _ALIKE:
-        word = pattern.sub(spelled, word)
-    return word
+    word = _HARD_C.sub("k", _INNER_H.sub("", word.replace("ph", "f")))
+    for one, other in _ALIKE:
+        word = word.replace(one, other)
+    return _TWICE.sub("", word)
 
 
 def initials_of(name: str) -> list[str]:
-    """How the first syllables of a Hangul name may be written as Latin initials: ``따개비`` → dg, dk, tg, tk, dgb …
+    """How the first syllables of a Hangul name may be written as Latin initials: ``따개비`` → dg, dk, tg, tk, and so on.
 
     At most the first three syllables count; a syllable that begins with a vowel has no initial.
     """

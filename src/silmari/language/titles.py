@@ -12,10 +12,12 @@ NEUTRAL = ""
 
 _KOREAN = {
     NEUTRAL: "씨 님 선생 선생님 여사 옹 군 양 스님 대사 신부 수녀 목사 귀하 본인",
-    "office": "사원 주임 대리 과장 차장 부장 팀장 실장 본부장 지부장 지점장 센터장 국장 소장 이사 상무 전무 부사장 사장 "
+    "office": "사원 주임 대리 과장 차장 부장 팀장 실장 본부장 지부장 지점장 센터장 국장 소장 이사 상무 전무 부사장 "
+    "사장 "
     "대표 대표이사 부회장 회장 이사장 매니저 책임 선임 수석 상무이사 전무이사 그룹장 파트장 반장 조장 공장장 점장 "
     "심사역 고문 감사 비서 인턴 간사 총무 사무국장 사무총장",
-    "study": "박사 교수 부교수 조교수 명예교수 석좌교수 총장 학장 연구원 연구관 연구사 강사 조교 교사 교장 교감 석사 학자 교육장",
+    "study": "박사 교수 부교수 조교수 명예교수 석좌교수 총장 학장 연구원 연구관 연구사 강사 조교 교사 교장 교감 "
+    "석사 학자 교육장",
     "state": "대통령 총리 국무총리 장관 차관 의원 국회의원 시장 군수 구청장 도지사 지사 대사관 판사 검사 변호사 대법관 "
     "위원 위원장 서기관 사무관 주무관 경위 경감 형사 왕 여왕 황제 공주 왕자",
     "force": "장군 대장 중장 소장군 준장 대령 중령 소령 대위 중위 소위 상사 중사 하사 제독",
@@ -55,12 +57,18 @@ GENERATIONS = frozenset("jr sr junior senior ii iii iv".split())
 
 # What a company's short name leaves off its end.
 KOREAN_TRADES = frozenset(
-    "그룹 홀딩스 지주 중공업 공업 산업 산업개발 개발 건설 엔지니어링 전자 전기 전선 반도체 디스플레이 에너지 에너지솔루션 솔루션 "
-    "솔루션즈 화학 석유 석유화학 정유 제철 철강 금속 조선 해운 해양 항공 자동차 모터스 모빌리티 기계 정밀 로보틱스 오토메이션 "
-    "물산 상사 무역 유통 통상 백화점 식품 제과 제약 바이오 바이오로직스 헬스케어 생명 생명보험 화재 손해보험 보험 증권 은행 "
-    "카드 캐피탈 금융 금융지주 자산운용 저축은행 투자 투자증권 통신 텔레콤 시스템 시스템즈 데이터 소프트 소프트웨어 네트웍스 "
-    "테크 테크놀로지 미디어 엔터테인먼트 게임즈 출판 출판사 인쇄 제지 섬유 방직 패션 물류 택배 운수 교통 호텔 리조트 관광 "
-    "회계법인 법무법인 세무법인 컨설팅 소재 머티리얼즈 케미칼 코리아 전력 가스 철도 중기 농기계 제분 제당 음료 주류 맥주".split()
+    "그룹 홀딩스 지주 중공업 공업 산업 산업개발 개발 건설 엔지니어링 전자 전기 전선 반도체 디스플레이 에너지 "
+    "에너지솔루션 솔루션 "
+    "솔루션즈 화학 석유 석유화학 정유 제철 철강 금속 조선 해운 해양 항공 자동차 모터스 모빌리티 기계 정밀 로보틱스 "
+    "오토메이션 "
+    "물산 상사 무역 유통 통상 백화점 식품 제과 제약 바이오 바이오로직스 헬스케어 생명 생명보험 화재 손해보험 보험 "
+    "증권 은행 "
+    "카드 캐피탈 금융 금융지주 자산운용 저축은행 투자 투자증권 통신 텔레콤 시스템 시스템즈 데이터 소프트 소프트웨어 "
+    "네트웍스 "
+    "테크 테크놀로지 미디어 엔터테인먼트 게임즈 출판 출판사 인쇄 제지 섬유 방직 패션 물류 택배 운수 교통 호텔 "
+    "리조트 관광 "
+    "회계법인 법무법인 세무법인 컨설팅 소재 머티리얼즈 케미칼 코리아 전력 가스 철도 중기 농기계 제분 제당 음료 주류 "
+    "맥주".split()
 )
 KOREAN_PLACES = ("특별자치도", "특별자치시", "특별시", "광역시", "시", "군", "구", "읍", "면", "도")
 # Ways of clipping the kind of a school.
@@ -195,5 +203,6 @@ NO_GIVEN_NAMES = frozenset(
     "las el la le les black white red green blue golden silver world public free high grand super mega general "
     "major common social economic political military supreme main real sport sports home house air sea land "
     "early late modern ancient middle mid my your our his her the a an this that all no one two three four five "
-    "university universidad université universität instituto college school state department ministry bank bay river".split()
+    "university universidad université universität instituto college school state department ministry bank bay "
+    "river".split()
 )
