@@ -36,8 +36,8 @@ class Settings(BaseSettings):
 
     k: int = Field(5, ge=1, le=1000, description="How many hits a search returns.")
     way: str = Field("fused", description="Way of retrieval.")
-    relations: Literal["sentences", "given"] = Field(
-        "sentences", description="What joins passages in the way graph; given: also the triplets that records bring."
+    relations: Literal["sentences", "given", "triplets"] | None = Field(
+        None, description="Where relations come from: given, sentences or triplets; none: as each document brings."
     )
     min_relevance: float = Field(
         0.25, ge=0, le=1, description="Least relevance that an answer is built from; below: not found."
