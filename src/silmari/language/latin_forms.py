@@ -11,7 +11,8 @@ from silmari.language.made import Found, Made
 from silmari.language.sounds import LEAST_SOUND, alike, latin_sounds
 
 ACRONYM = re.compile(r"(?:[A-Z]\.?){2,6}")
-_WORD = re.compile(r"[^\W\d_가-힣぀-ヿ一-鿿][^\W\d_가-힣぀-ヿ一-鿿'’.\-]*")
+_LETTER = r"[^\W\d_가-힣぀-ヿ一-鿿]"
+_WORD = re.compile(rf"{_LETTER}(?:{_LETTER}|['’.\-])*")
 _INITIAL = re.compile(r"[A-Z]\.?|(?:[A-Z]\.){2,}|[A-Z][hH]\.")
 _CODE = re.compile(r"([A-Z]{2,3})[-–\s]?(\d{1,4})")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -124,7 +125,7 @@ def last_names(words: Sequence[str]) -> list[str]:
         return []
     if _is_thing(plain[-1]) or _is_thing(plain[0]) or plain[0] in titles.NO_GIVEN_NAMES:
         return []
-    if len(plain[-1]) < 3 or plain[-1] in titles.LATIN_TRADES or plain[-1] in titles.LATIN_TITLES:
+    if len(plain[-1]) < 3 or plain[-1] in titles.LATIN_TRADES or plain[-1] in titles.OFFICES:
         return []
     family = len(words) - 1
     while family > 1 and plain[family - 1] in _NOBLE:
