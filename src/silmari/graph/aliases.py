@@ -24,6 +24,8 @@ from silmari.language.spellings import forms
 # What changed is kept beside the arrays up to this many names, or this share of all.
 _LOOSE = 2_000
 _LOOSE_SHARE = 0.1
+# In place of an entity's number, which is never negative.
+_ASKED = -1
 _SAID = "said to be the same"
 
 Array = NDArray[Any]
@@ -128,6 +130,15 @@ class Aliases:
     def edges_of(self, items: Iterable[int]) -> list[tuple[int, int, float]]:
         """The edges with at least one end among `items`, each once, by the numbers of their ends: (a, b, score)."""
         return [(alias.a, alias.b, alias.score) for alias in self._edges(items)]
+
+    def near(self, name: str) -> list[int]:
+        """Entities that a name, which need not be of one, would have edges with, the surest first."""
+        core, held = _read(name)
+        best: Best = {}
+        for form, made in held:
+            members = [*self._members(form), Member(_ASKED, made, core)]
+            _keep_best(best, (pair for pair in pairs(members) if _ASKED in (pair.one, pair.other)))
+        return [pair[1] for pair, _ in sorted(best.items(), key=lambda found: (-found[1][0], found[0]))]
 
     def arrays(self) -> dict[str, Array]:
         """What `from_arrays` needs: to be kept on disk and mapped into memory."""
