@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from silmari.errors import UsageError
 from silmari.language.normalise import key
@@ -14,7 +14,7 @@ from silmari.language.normalise import key
 if TYPE_CHECKING:
     from silmari.catalog.catalog import Catalog
     from silmari.catalog.words import EntityEntry
-    from silmari.graph.alias_follow import FollowingAliases
+    from silmari.graph.aliases import Alias
 
 MAX_LIMIT = 1_000
 _SUGGESTED = 5
@@ -96,6 +96,16 @@ class EntityList:
         }
 
 
+class AliasEdges(Protocol):
+    """What a book needs of the graph."""
+
+    def of(self, items: Iterable[int]) -> dict[int, list[Alias]]:
+        """The alias edges of each of some entities, the surest first."""
+
+    def near(self, name: str, limit: int) -> list[int]:
+        """Entities that a name, which none need have, may mean, the surest first."""
+
+
 class EntityBook:
     """Lists entities, and keeps what their user decides.
 
@@ -104,7 +114,7 @@ class EntityBook:
         aliases: Edges that follow it.
     """
 
-    def __init__(self, catalog: Catalog, aliases: FollowingAliases) -> None:
+    def __init__(self, catalog: Catalog, aliases: AliasEdges) -> None:
         self._catalog = catalog
         self._aliases = aliases
 
