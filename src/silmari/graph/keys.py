@@ -69,7 +69,7 @@ class Keys:
         sizes: NDArray[np.int64],
     ) -> None:
         self._ends, self._blob, self._known, self._order = ends, blob, hashes, order
-        self._sizes = {int(size) for size in sizes}
+        self._sizes: set[int] = set(sizes.tolist())
         self._later: dict[int, str] = {}
         self._later_numbers: dict[str, int] = {}
         self._later_hashes: set[int] = set()
@@ -105,17 +105,19 @@ class Keys:
             return ""
         return self._blob[self._ends[number] : self._ends[number + 1]].tobytes().decode("utf-8", "surrogatepass")
 
-    def number(self, key: str) -> int | None:
-        """The number of a key, or None."""
+    def number(self, key: str, hashed: np.uint64 | None = None) -> int | None:
+        """The number of a key, or None; `hashed` is its hash, where that is at hand."""
         if key in self._later_numbers:
             return self._later_numbers[key]
         if not key:
             return None
-        wanted = _hashes([key])[0]
-        first, last = (int(np.searchsorted(self._known, wanted, side=side)) for side in ("left", "right"))
-        for number in self._order[first:last].tolist():
+        wanted = _hashes([key])[0] if hashed is None else hashed
+        at = int(self._known.searchsorted(wanted))
+        while at < len(self._known) and self._known[at] == wanted:
+            number = int(self._order[at])
             if self.key(number) == key:
-                return int(number)
+                return number
+            at += 1
         return None
 
     def put(self, number: int, key: str) -> None:

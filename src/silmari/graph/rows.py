@@ -39,6 +39,10 @@ class Rows:
 
     def __init__(self, ends: Columns, columns: Columns, counts: Counts | None, numbers: Numbers) -> None:
         self._numbers = numbers
+        self._height = 0
+        self._entries = 0
+        # Entries of changed rows.
+        self._loose = 0
         self._set(ends, columns, counts)
 
     @classmethod
@@ -89,8 +93,9 @@ class Rows:
         base = len(self._ends) - 1
         inside = at < base
         safe = np.where(inside, at, 0)
-        lengths = np.where(inside, self._ends[safe + 1] - self._ends[safe], 0) if base else np.zeros(len(at))
-        lengths = lengths.astype(np.int64)
+        lengths = np.zeros(len(at), np.int64)
+        if base:
+            lengths[inside] = (self._ends[safe + 1] - self._ends[safe])[inside]
         if self._changed:
             for place in self._loose_among(at):
                 lengths[place] = len(self._changed[int(at[place])][0])
@@ -137,7 +142,7 @@ class Rows:
                 self._entries += len(fresh[0]) - len(columns)
                 self._loose += len(fresh[0]) - (len(columns) if at in self._changed else 0)
                 self._changed[at] = fresh
-                self._height = max(self._height, at + 1)
+                self._height = max(at + 1, self._height)
         self._loose_matrices.clear()
         if len(self._changed) > _LOOSE and self._loose > _LOOSE_SHARE * self._entries:
             self.pack()
@@ -176,7 +181,7 @@ class Rows:
     def _set(self, ends: Columns, columns: Columns, counts: Counts | None) -> None:
         self._ends, self._columns = ends, columns
         # One value for all takes no memory.
-        self._counts = np.broadcast_to(np.float32(1), columns.shape) if counts is None else counts
+        self._counts: Counts = np.broadcast_to(np.float32(1), columns.shape) if counts is None else counts
         self._height, self._entries, self._loose = len(ends) - 1, len(columns), 0
         self._changed: dict[int, tuple[Columns, Counts]] = {}
         self._matrices: dict[float, csr_array] = {}

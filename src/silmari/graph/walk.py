@@ -6,6 +6,7 @@ a passage to an entity of its relations. Relations are no places of their own: t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,12 +22,18 @@ if TYPE_CHECKING:
 
 Edges = Sequence[tuple[int, int, float]]
 
-STEPS = 6
+# How much of its time a walk may be cut short by.
+_LEFT_OUT = 0.02
 # An edge's weight is the number of relations behind it to this power: between entities, and of entity and passage.
 BETWEEN = 1.0
 NAMING = 0.0
 # While the places reached have fewer edges than this share of all, only those edges are followed.
 _SPARSE = 0.05
+
+
+def steps_for(damping: float) -> int:
+    """After how many steps at most 2 % of a walk is left out."""
+    return max(1, math.ceil(math.log(_LEFT_OUT) / math.log(damping))) if 0 < damping < 1 else 1
 
 
 @dataclass(frozen=True, slots=True)
