@@ -15,7 +15,7 @@ from silmari.background import Background, twin
 from silmari.errors import UsageError
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
-from silmari.model import WAYS, Filter, Hit, Passage, Source, Way
+from silmari.model import WAYS, Filter, Hit, Passage, Relation, RelationMode, Source, Way
 from silmari.retrieval.filters import build_filter
 from silmari.retrieval.question import Question
 from silmari.retrieval.search import Readiness, Searcher
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from silmari.catalog.words import StoredDocument
     from silmari.graph.follow import Following
     from silmari.overview import Status
+    from silmari.providers.calling import Calling
 
 Filters = Filter | Mapping[str, Any]
 
@@ -134,9 +135,12 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """End background work and release files."""
-        if (answering := self.__dict__.get("_answering")) is not None:
-            self._background.run(answering.close())
+        calling: Calling | None = self.__dict__.get("_model")
+        if calling is not None:
+            self._background.run(calling.close())
         self._background.close()
+        if calling is not None:
+            calling.save()
         self._mirror.close()
         self.catalog.close()
         self._cache.close()
@@ -145,8 +149,10 @@ class KnowledgeBase:
 
     def add(
         self,
-        paths: str | Path | Iterable[str | Path],
+        paths: str | Path | Iterable[str | Path] = (),
         *,
+        triplets: str | Path | Iterable[str | Path] = (),
+        relations: RelationMode | None = None,
         exclude: Sequence[str] = (),
         until: Until = "all",
         on_progress: OnProgress | None = None,
@@ -158,14 +164,21 @@ class KnowledgeBase:
 
         Args:
             paths: What to add; folders with all that is in them.
+            triplets: Files of triplets for documents that are in the base or come with `paths`: JSON Lines of
+                ``_id`` (or ``uri``) and ``triplets``, or CSV of subject, predicate, object and document. They
+                stay with their documents when these are updated.
+            relations: Where the documents' relations shall come from: ``given`` (triplets that come with them),
+                ``sentences`` (names in their sentences) or ``triplets`` (those and what the chat model reads);
+                default: the settings', else what was said before, else ``given`` for those that bring triplets.
             exclude: Glob patterns of names or relative paths to pass over.
             until: ``read`` returns before vectors are made.
             on_progress: Called often, from the thread that works.
 
         Raises:
-            UsageError: None of the paths exists.
+            UsageError: None of the paths exists, or a file of triplets does not.
         """
-        return self._intake.add(_several(paths), exclude, until, on_progress)
+        files = [Path(file).expanduser() for file in _several(triplets)]
+        return self._intake.add(_several(paths), files, relations, exclude, until, on_progress)
 
     aadd = twin(add)
 
@@ -193,14 +206,16 @@ class KnowledgeBase:
         self,
         records: Iterable[Mapping[str, Any]],
         *,
+        relations: RelationMode | None = None,
         until: Until = "all",
         on_progress: OnProgress | None = None,
     ) -> AddReport:
         """Add records ``{"id", "text", "title", "date", "category", "triplets"}`` (the first two are needed).
 
-        A record with a known id replaces the former one. A faulty record is told in the report.
+        A record with a known id replaces the former one. A faulty record is told in the report; one with a
+        faulty triplet goes in without it. For `relations` see `add`.
         """
-        return self._intake.add_records(records, until, on_progress)
+        return self._intake.add_records(records, relations, until, on_progress)
 
     aadd_records = twin(add_records)
 
@@ -214,9 +229,15 @@ class KnowledgeBase:
 
     aremove = twin(remove)
 
-    def build(self, *, on_progress: OnProgress | None = None) -> AddReport:
-        """Complete what earlier calls left pending."""
-        return self._intake.build(on_progress)
+    def build(self, *, relations: RelationMode | None = None, on_progress: OnProgress | None = None) -> AddReport:
+        """Complete what earlier calls left pending.
+
+        Args:
+            relations: Where the relations of all documents shall come from, from now on; see `add`. What came
+                from elsewhere before is kept and not lost when it is changed back.
+            on_progress: Called often, from the thread that works.
+        """
+        return self._intake.build(relations, on_progress)
 
     abuild = twin(build)
 
@@ -324,25 +345,38 @@ class KnowledgeBase:
 
     ashow = twin(show)
 
+    def relations(self, passage_ids: Iterable[int]) -> dict[int, tuple[Relation, ...]]:
+        """The relations that passages state, by the passage's number; those that state none are left out."""
+        return self.catalog.relations_of(list(passage_ids))
+
+    arelations = twin(relations)
+
     def status(self) -> Status:
         """What is in the base, what is pending, and which files failed."""
         from silmari.overview import Status
+        from silmari.providers.usage import Usage
 
         lag = self._mirror.follow()
         found = self.catalog.statistics()
+        if calling := self.__dict__.get("_model"):
+            calling.save()
         return Status(
             folder=str(self.folder),
             documents=found.documents,
             passages=found.passages,
             categories=found.categories,
-            pending={"vectors": found.pending["vectors"] if self.embedder else 0},
+            relations=found.relations,
+            entities=found.entities,
+            pending={**found.pending, "vectors": found.pending["vectors"] if self.embedder else 0},
             failed=tuple((file.path, file.reason or "") for file in found.failed),
             skipped=tuple((file.path, file.reason or "") for file in found.skipped),
+            failed_extractions=tuple(self.catalog.extraction_failures()),
             embedder=self.embedder.fingerprint if self.embedder else None,
             engine=self.settings.engine,
             engine_counts=self._mirror.engine.counts(),
             lag=lag,
             notes=tuple(note for note in (self._missing, self._mirror.problem) if note),
+            usage={model: Usage.of(counts).as_json() for model, counts in self.catalog.usage().items()},
         )
 
     astatus = twin(status)
@@ -380,6 +414,7 @@ class KnowledgeBase:
             limits,
             chosen.passage_words,
             chosen.passage_chars,
+            chosen.relations,
         )
         return Intake(pipeline, chosen.exclude, self._missing)
 
@@ -389,8 +424,8 @@ class KnowledgeBase:
         with self._lock:
             # Counting takes milliseconds in a large base: done again only when something has changed.
             if self._counted is None or self._counted.seq != seq:
-                passages, pending = self.catalog.counts()
-                self._counted = _Counted(seq, passages, passages - pending)
+                counts = self.catalog.counts()
+                self._counted = _Counted(seq, counts.passages, counts.passages - counts.pending)
             counted = self._counted
         ready = Readiness(counted.passages, counted.vectors, lag, self._mirror.problem)
         return Searcher(self._mirror.engine, self.catalog, ready, self._unrelated, self._graph.spread)
@@ -399,7 +434,7 @@ class KnowledgeBase:
     def _graph(self) -> Following:
         from silmari.graph.follow import Following
 
-        return Following(self.catalog, given=self.settings.relations == "given")
+        return Following(self.catalog)
 
     def _unrelated(self) -> float:
         from silmari.retrieval.relevance import unrelated_mean
@@ -446,22 +481,20 @@ class KnowledgeBase:
     @cached_property
     def _answering(self) -> Answering:
         from silmari.answering.answering import Answering
-        from silmari.providers.chat import open_chat
-        from silmari.providers.gate import Gate
 
-        chosen = self.settings
         return Answering(
-            model=None if self._llm is None else open_chat(self._llm, chosen),
-            gate=Gate(
-                concurrency=chosen.concurrency,
-                timeout=chosen.timeout,
-                total_timeout=chosen.total_timeout,
-                replies=self.catalog,
-            ),
+            calling=self._model,
             tokens=self.analyser.tokens,
-            min_relevance=chosen.min_relevance,
+            min_relevance=self.settings.min_relevance,
             similarity=None if self.embedder is None else self.embedder.similarity,
         )
+
+    @cached_property
+    def _model(self) -> Calling | None:
+        """The chat model and the gate for all its calls; None without one."""
+        from silmari.providers.calling import open_calling
+
+        return None if self._llm is None else open_calling(self._llm, self.settings, self.catalog)
 
 
 def _several(value: str | Path | Iterable[str | Path]) -> list[str | Path]:

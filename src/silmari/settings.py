@@ -36,8 +36,10 @@ class Settings(BaseSettings):
 
     k: int = Field(5, ge=1, le=1000, description="How many hits a search returns.")
     way: str = Field("fused", description="Way of retrieval.")
-    relations: Literal["sentences", "given"] = Field(
-        "sentences", description="What joins passages in the way graph; given: also the triplets that records bring."
+    relations: Literal["sentences", "given", "triplets"] | None = Field(
+        None,
+        description="Where relations come from: given (triplets that documents bring), sentences or triplets (llm); "
+        "none: given where a document brings triplets, else sentences.",
     )
     min_relevance: float = Field(
         0.25, ge=0, le=1, description="Least relevance that an answer is built from; below: not found."
@@ -57,6 +59,12 @@ class Settings(BaseSettings):
     concurrency: int = Field(16, ge=1, le=256, description="Model calls in flight at once.")
     timeout: float = Field(60.0, gt=0, description="Deadline of one model call.")
     total_timeout: float = Field(180.0, gt=0, description="Deadline of a call with all its retries.")
+    max_cost: float | None = Field(
+        None, ge=0, description="US dollars that calls of llm may cost while the base is open; none: no limit."
+    )
+    prices: dict[str, tuple[float, float]] = Field(
+        {}, description="US dollars for a million tokens in and out, by provider:model, beside the known ones."
+    )
 
     @classmethod
     def load(cls, **options: Any) -> Self:
