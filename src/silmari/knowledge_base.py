@@ -479,8 +479,9 @@ class KnowledgeBase:
     @cached_property
     def _graph(self) -> Following:
         from silmari.graph.follow import Following
+        from silmari.graph.snapshot import Snapshots
 
-        return Following(self.catalog)
+        return Following(self.catalog, Snapshots(self.folder / "graph"), self._mirror.writing)
 
     @cached_property
     def _aliases(self) -> FollowingAliases:
