@@ -99,7 +99,7 @@ class EntityList:
 class AliasEdges(Protocol):
     """What a book needs of the graph."""
 
-    def of(self, items: Iterable[int]) -> dict[int, list[Alias]]:
+    def aliases_of(self, entities: Iterable[int]) -> dict[int, list[Alias]]:
         """The alias edges of each of some entities, the surest first."""
 
     def near(self, name: str, limit: int) -> list[int]:
@@ -111,12 +111,12 @@ class EntityBook:
 
     Args:
         catalog: The base's.
-        aliases: Edges that follow it.
+        edges: Of its entities, as of now.
     """
 
-    def __init__(self, catalog: Catalog, aliases: AliasEdges) -> None:
+    def __init__(self, catalog: Catalog, edges: AliasEdges) -> None:
         self._catalog = catalog
-        self._aliases = aliases
+        self._edges = edges
 
     def listed(self, pattern: str, limit: int, offset: int) -> EntityList:
         """See `silmari.knowledge_base.KnowledgeBase.entities`."""
@@ -125,7 +125,7 @@ class EntityBook:
         if offset < 0:
             raise UsageError(f"offset is {offset}; it must be 0 or more.")
         total, entries = self._catalog.list_entities(pattern, limit, offset)
-        edges = self._aliases.of([entry.id for entry in entries])
+        edges = self._edges.aliases_of([entry.id for entry in entries])
         ends = {end for alias in chain.from_iterable(edges.values()) for end in (alias.a, alias.b)}
         names = {number: entity.name for number, entity in self._catalog.entities(sorted(ends)).items()}
         apart = self._apart(entries)
@@ -181,7 +181,7 @@ class EntityBook:
 
     def _suggestions(self, name: str) -> str:
         """Names in the base that may be meant, as the rest of a sentence."""
-        near = [entity.name for entity in self._catalog.entities(self._aliases.near(name, _SUGGESTED)).values()]
+        near = [entity.name for entity in self._catalog.entities(self._edges.near(name, _SUGGESTED)).values()]
         total, holding = self._catalog.list_entities(name, _SUGGESTED) if key(name) else (0, [])
         # Names that begin alike: a slip of the pen is mostly further back.
         _, alike = self._catalog.list_entities(f"{key(name)[:2]}*", _LOOKED_AT) if key(name) else (0, [])

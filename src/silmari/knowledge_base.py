@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from silmari.answering.answering import Answering
     from silmari.catalog.words import StoredDocument
     from silmari.entities import EntityBook, EntityList
-    from silmari.graph.alias_follow import FollowingAliases
     from silmari.graph.follow import Following
     from silmari.overview import Status
     from silmari.providers.calling import Calling
@@ -484,16 +483,10 @@ class KnowledgeBase:
         return Following(self.catalog, Snapshots(self.folder / "graph"), self._mirror.writing)
 
     @cached_property
-    def _aliases(self) -> FollowingAliases:
-        from silmari.graph.alias_follow import FollowingAliases
-
-        return FollowingAliases(self.catalog)
-
-    @cached_property
     def _entities(self) -> EntityBook:
         from silmari.entities import EntityBook
 
-        return EntityBook(self.catalog, self._aliases)
+        return EntityBook(self.catalog, self._graph)
 
     def _unrelated(self) -> float:
         from silmari.retrieval.relevance import unrelated_mean
