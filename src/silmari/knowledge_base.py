@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from silmari.answering.answer import Answer
     from silmari.answering.answering import Answering
     from silmari.catalog.words import StoredDocument
+    from silmari.entities import EntityBook, EntityList
     from silmari.graph.follow import Following
     from silmari.overview import Status
     from silmari.providers.calling import Calling
@@ -141,6 +142,8 @@ class KnowledgeBase:
         self._background.close()
         if calling is not None:
             calling.save()
+        if (graph := self.__dict__.get("_graph")) is not None:
+            graph.close()
         self._mirror.close()
         self.catalog.close()
         self._cache.close()
@@ -351,6 +354,50 @@ class KnowledgeBase:
 
     arelations = twin(relations)
 
+    def entities(self, pattern: str = "", *, limit: int = 50, offset: int = 0) -> EntityList:
+        """The names that relations tie, with their spellings and with other names that may mean the same.
+
+        Args:
+            pattern: A part of a name, or a glob of all of it; empty for all.
+            limit: How many at most, 1 to 1,000.
+            offset: How many are passed over.
+
+        Returns:
+            First the one with exactly this name, then those that relations tie most often.
+
+        Raises:
+            UsageError: An argument is wrong.
+        """
+        return self._entities.listed(pattern, limit, offset)
+
+    aentities = twin(entities)
+
+    def merge_entities(self, a: str, b: str) -> None:
+        """Say that two names mean the same, whatever Silmari makes of them. Nothing is rewritten.
+
+        Raises:
+            UsageError: One of them is no name in the base, or both are one already.
+        """
+        self._entities.decide(a, b, True)
+
+    amerge_entities = twin(merge_entities)
+
+    def split_entities(self, a: str, b: str) -> None:
+        """Say that two names do not mean the same; see `merge_entities`."""
+        self._entities.decide(a, b, False)
+
+    asplit_entities = twin(split_entities)
+
+    def forget_alias(self, a: str, b: str) -> None:
+        """Take back what `merge_entities` or `split_entities` said of two names.
+
+        Raises:
+            UsageError: Nothing was said of them.
+        """
+        self._entities.forget(a, b)
+
+    aforget_alias = twin(forget_alias)
+
     def status(self) -> Status:
         """What is in the base, what is pending, and which files failed."""
         from silmari.overview import Status
@@ -433,8 +480,15 @@ class KnowledgeBase:
     @cached_property
     def _graph(self) -> Following:
         from silmari.graph.follow import Following
+        from silmari.graph.snapshot import Snapshots
 
-        return Following(self.catalog)
+        return Following(self.catalog, Snapshots(self.folder / "graph"), self._mirror.writing)
+
+    @cached_property
+    def _entities(self) -> EntityBook:
+        from silmari.entities import EntityBook
+
+        return EntityBook(self.catalog, self._graph)
 
     def _unrelated(self) -> float:
         from silmari.retrieval.relevance import unrelated_mean
