@@ -54,7 +54,8 @@ def parse(reply: str, shown: Sequence[str]) -> Choice:
     known = {_folded(one): place for place, one in reversed(list(enumerate(shown))) if _folded(one)}
     empty: Choice | None = None
     for value in _values(text):
-        choice = Choice(tuple(_places(_chosen(value), len(shown), known)), tuple(_questions(value)))
+        named = (tuple(_places(part, len(shown), known)) for part in _chosen(value))
+        choice = Choice(next(filter(None, named), ()), tuple(_questions(value)))
         if choice.places or choice.questions:
             return choice
         if isinstance(value, dict) and any(_CHOICE.search(name) and value[name] == [] for name in value):
@@ -100,14 +101,15 @@ def _mended(text: str) -> Any:
         return None
 
 
-def _chosen(value: Any) -> Any:
-    """The part of a reply that names candidates."""
+def _chosen(value: Any) -> list[Any]:
+    """The parts of a reply that may name candidates, the likeliest first."""
     if not isinstance(value, dict):
-        return value
-    fitting = [part for name, part in value.items() if _CHOICE.search(name) and not _ASKING.search(name)]
+        return [value]
+    parts = [(name, part) for name, part in value.items() if not _ASKING.search(name)]
     # A model that used another word for the key still gave one list of numbers.
-    fitting += [part for name, part in value.items() if isinstance(part, list) and not _ASKING.search(name)]
-    return next((part for part in fitting if part), [])
+    return [part for name, part in parts if _CHOICE.search(name)] + [
+        part for _, part in parts if isinstance(part, list)
+    ]
 
 
 def _places(value: Any, size: int, known: Mapping[str, int]) -> Iterator[int]:
