@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 Kind = Literal["passage", "relation", "entity"]
 DateSource = Literal["content", "metadata", "name", "file-time"]
-Way = Literal["sparse", "dense", "cascade", "graph", "fused"]
+Way = Literal["sparse", "dense", "cascade", "expansion", "graph", "fused"]
 Locator = Mapping[str, Any]
 
-WAYS: tuple[Way, ...] = ("sparse", "dense", "cascade", "graph", "fused")
+WAYS: tuple[Way, ...] = ("sparse", "dense", "cascade", "expansion", "graph", "fused")
 CATEGORIES: tuple[str, ...] = ("pdf", "excel", "csv", "text", "record")
 # Best first: a date that the content states beats one that only its name or its copy suggests.
 DATE_SOURCES: tuple[DateSource, ...] = ("content", "metadata", "name", "file-time")

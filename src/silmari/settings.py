@@ -7,10 +7,28 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from silmari.errors import UsageError
+
+
+class Expansion(BaseModel):
+    """How far the way ``expansion`` reaches, and what it keeps."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    top_k: int = Field(default=3, ge=1, le=1000, description="Similar entities for each name, and similar relations.")
+    degree: int = Field(default=1, ge=1, le=2, description="Steps over the graph from there.")
+    budget: int = Field(
+        default=200, ge=1, le=5000, description="Relations that are kept at each step, the most similar ones."
+    )
+    rerank: int = Field(default=3, ge=1, le=100, description="Relations whose passages come first.")
+    entity_threshold: float = Field(default=0.0, ge=0, le=1, description="Least relevance of a similar entity.")
+    relation_threshold: float = Field(default=0.0, ge=0, le=1, description="Least relevance of a similar relation.")
+    k: int = Field(
+        default=2, ge=1, le=1000, description="How many passages, where neither the call nor the settings say."
+    )
 
 
 class Settings(BaseSettings):
@@ -39,6 +57,10 @@ class Settings(BaseSettings):
     relations: Literal["sentences", "given"] = Field(
         "sentences", description="What joins passages in the way graph; given: also the triplets that records bring."
     )
+    rerank: Literal["auto", "always", "never"] = Field(
+        "auto", description="When the chat model reorders what the ways expansion and graph found."
+    )
+    expansion: Expansion = Field(Expansion(), description="Parameters of the way expansion.")
     min_relevance: float = Field(
         0.25, ge=0, le=1, description="Least relevance that an answer is built from; below: not found."
     )
