@@ -11,7 +11,7 @@ over Milvus. There it needs matrices of all entities and relations; here only th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,13 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from silmari.engine.base import Engine
+from silmari.language.names import entity_keys
 from silmari.model import Filter, Kind
+from silmari.retrieval.question import Question
 from silmari.retrieval.sparse import Scored
 from silmari.settings import Expansion
 
 # Nearest relations are asked for again, and more of them, while a filter leaves too few; at most this many.
 _DEEPEST = 2_048
 _BLOCK = 256
+# Names of a question that are looked up; each costs an embedding.
+_NAMES = 8
 ALL = Filter()
 
 Allowed = Callable[[Collection[int], Filter], Collection[int]]
@@ -37,8 +41,8 @@ class Graph(Protocol):
 
     def expand(
         self,
-        relations: Sequence[int],
-        entities: Sequence[int],
+        relations: Iterable[int],
+        entities: Iterable[int],
         degree: int,
         budget: int,
         nearest: Callable[[Sequence[int], int], Sequence[int]],
@@ -48,8 +52,14 @@ class Graph(Protocol):
     def ends(self, relations: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
         """The subjects and objects of relations."""
 
-    def passages_of(self, relations: Sequence[int]) -> Sequence[Sequence[int]]:
-        """The passages that state each relation."""
+    def passages_of(self, relations: Iterable[int]) -> Mapping[int, Sequence[int]]:
+        """The passages that state each relation; relations that are gone are left out."""
+
+    def mentions(self, text: str) -> Sequence[tuple[int, int, int]]:
+        """The entities that a text names, with where it does."""
+
+    def entity_of(self, key: str) -> int | None:
+        """The entity with a key, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +112,20 @@ class Expanded:
         while (previous := before.get(found[-1])) is not None:
             found.append(previous)
         return found[::-1]
+
+
+def named(question: Question, graph: Graph, given: Sequence[str] | None) -> list[tuple[str, int | None]]:
+    """The names in a question, each with the entity of exactly that name, if there is one.
+
+    They are those that the caller gives, else the known names that it mentions, else what looks like a name.
+    """
+    if given is not None:
+        spelled = [one for one in dict.fromkeys(given) if one.strip()]
+        return [(one, next(filter(None, map(graph.entity_of, entity_keys([one]))), None)) for one in spelled][:_NAMES]
+    known = {entity: question.text[start:end] for entity, start, end in graph.mentions(question.text)}
+    if known:
+        return [(name, entity) for entity, name in known.items()][:_NAMES]
+    return [(one, None) for one in question.names][:_NAMES]
 
 
 def expand(
@@ -164,15 +188,12 @@ class _May:
     def __init__(self, graph: Graph, where: Filter, allowed: Allowed) -> None:
         self._graph, self._where, self._allowed = graph, where, allowed
 
-    def passages(self, relations: Sequence[int]) -> dict[int, Sequence[int]]:
+    def passages(self, relations: Iterable[int]) -> dict[int, Sequence[int]]:
         """Of each relation that may be shown, the passages that may."""
-        stated = {
-            item: [int(one) for one in found]
-            for item, found in zip(relations, self._graph.passages_of(relations), strict=True)
-        }
+        stated = dict(self._graph.passages_of(relations))
         if not self._where.empty:
             through = set(self._allowed({one for found in stated.values() for one in found}, self._where))
-            stated = {item: [one for one in found if one in through] for item, found in stated.items()}
+            stated = {item: tuple(one for one in found if one in through) for item, found in stated.items()}
         return {item: found for item, found in stated.items() if found}
 
     def first(self, relations: Sequence[int], count: int) -> Iterator[int]:
@@ -201,6 +222,23 @@ def _ranked(engine: Engine, kind: Kind, vector: Vector, ids: Sequence[int]) -> l
     """Ids by similarity, of equal ones the smallest first; those without a vector come last."""
     cosines = engine.similarity(kind, vector, ids)
     return sorted(ids, key=lambda item: (-cosines.get(item, -2.0), item))
+
+
+def merged(expanded: Expanded, others: Sequence[Expanded]) -> Expanded:
+    """What was reached and what was reached from other questions, these by their own similarity."""
+    cosines = dict(expanded.similarity)
+    for other in others:
+        for item, cosine in other.similarity.items():
+            cosines.setdefault(item, cosine)
+    order = sorted(cosines, key=lambda item: (-cosines[item], item))
+    everyone = [*others[::-1], expanded]
+    return Expanded(
+        {item: value for one in everyone for item, value in one.entities.items()},
+        {item: value for one in everyone for item, value in one.relations.items()},
+        {item: cosines[item] for item in order},
+        {item: found for one in everyone for item, found in one.passages.items()},
+        {item: ends for one in everyone for item, ends in one.ends.items()},
+    )
 
 
 def passages(expanded: Expanded, first: Sequence[int]) -> dict[int, int]:
