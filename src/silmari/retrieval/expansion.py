@@ -39,6 +39,9 @@ Vector = NDArray[np.float32]
 class Graph(Protocol):
     """What the expansion needs of `silmari.graph.facts.Facts`."""
 
+    def __len__(self) -> int:
+        """How many relations there are."""
+
     def expand(
         self,
         relations: Iterable[int],

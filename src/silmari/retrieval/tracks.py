@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 from silmari.model import Entity, Passage, Relation, Source
@@ -31,8 +32,8 @@ def tell(
         shelf: Has the relations' and entities' spellings.
 
     Returns:
-        For each passage the entities and relations in the order in which they lead to it, then the passage itself:
-        ``{"entity", "id"}``, ``{"relation", "id", "text", "passage_id"}``, ``{"passage_id", "uri", "title", "locator"}``.
+        For each passage, ``{"entity", "id"}`` and ``{"relation", "id", "text", "passage_id"}`` in the order in which
+        they lead to it, then ``{"passage_id", "uri", "title", "locator"}``.
     """
     roads = {item: expanded.path(relation) for item, relation in leads.items()}
     relations = shelf.relations(list({one for road in roads.values() for one in road}))
@@ -66,7 +67,7 @@ def _joints(expanded: Expanded, road: Sequence[int]) -> list[int | None]:
         (end for end in first if end in expanded.entities), key=lambda end: expanded.entities[end], default=None
     )
     joints: list[int | None] = [begun]
-    for one, other in zip(road, road[1:], strict=False):
+    for one, other in pairwise(road):
         shared = [end for end in expanded.ends[one] if end in expanded.ends[other]]
         fresh = [end for end in shared if end != joints[-1]]
         joints.append((fresh or shared)[0])
