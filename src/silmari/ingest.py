@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 from silmari.errors import SkippedError, UnreadableError
-from silmari.model import Document, Passage
+from silmari.model import Document, Passage, RelationMode
 
 if TYPE_CHECKING:
     from silmari.catalog.catalog import Catalog
@@ -108,6 +108,7 @@ class Pipeline:
     limits: Limits
     words: int
     chars: int
+    relations: RelationMode | None = None
 
     def read_file(self, path: Path) -> FileResult:
         """Read one file into the catalog, in one transaction; never raises for what is wrong with the file."""
@@ -165,7 +166,7 @@ class Pipeline:
         analysed = [list(islice(ready, len(group))) for group in passages]
         tokens = iter(self.analyser.tokens_many(names))
         return [
-            ReadDocument(document, group, name, " ".join(next(tokens)))
+            ReadDocument(document, group, name, " ".join(next(tokens)), self.relations)
             for document, group, name in zip(documents, analysed, names, strict=True)
         ]
 

@@ -380,6 +380,7 @@ class KnowledgeBase:
             limits,
             chosen.passage_words,
             chosen.passage_chars,
+            chosen.relations,
         )
         return Intake(pipeline, chosen.exclude, self._missing)
 
@@ -389,8 +390,8 @@ class KnowledgeBase:
         with self._lock:
             # Counting takes milliseconds in a large base: done again only when something has changed.
             if self._counted is None or self._counted.seq != seq:
-                passages, pending = self.catalog.counts()
-                self._counted = _Counted(seq, passages, passages - pending)
+                counts = self.catalog.counts()
+                self._counted = _Counted(seq, counts.passages, counts.passages - counts.pending)
             counted = self._counted
         ready = Readiness(counted.passages, counted.vectors, lag, self._mirror.problem)
         return Searcher(self._mirror.engine, self.catalog, ready, self._unrelated, self._graph.spread)
@@ -399,7 +400,7 @@ class KnowledgeBase:
     def _graph(self) -> Following:
         from silmari.graph.follow import Following
 
-        return Following(self.catalog, given=self.settings.relations == "given")
+        return Following(self.catalog)
 
     def _unrelated(self) -> float:
         from silmari.retrieval.relevance import unrelated_mean

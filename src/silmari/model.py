@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Kind = Literal["passage", "relation", "entity"]
+RelationMode = Literal["sentences", "given", "triplets"]
 DateSource = Literal["content", "metadata", "name", "file-time"]
 Way = Literal["sparse", "dense", "cascade", "expansion", "graph", "fused"]
 Locator = Mapping[str, Any]
 
 WAYS: tuple[Way, ...] = ("sparse", "dense", "cascade", "expansion", "graph", "fused")
+# Where a document's relations come from, weakest first; `triplets` (a model) also uses those that were given.
+RELATION_MODES: tuple[RelationMode, ...] = ("sentences", "given", "triplets")
 CATEGORIES: tuple[str, ...] = ("pdf", "excel", "csv", "text", "record")
 # Best first: a date that the content states beats one that only its name or its copy suggests.
 DATE_SOURCES: tuple[DateSource, ...] = ("content", "metadata", "name", "file-time")
@@ -78,6 +81,50 @@ class Triplet:
     subject: str
     predicate: str
     object: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Something that has a name.
+
+    Attributes:
+        id: The catalog's number. Never given twice.
+        key: What its spellings share, see `silmari.language.normalise.key`.
+        name: Its most used spelling.
+    """
+
+    id: int
+    key: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A statement about two entities, spelled as its source spells it.
+
+    Attributes:
+        id: The catalog's number. Never given twice.
+        subject_id: The entity that is spelled `subject`; `object_id` accordingly.
+        passages: Numbers of the passages that state it, ascending.
+    """
+
+    id: int
+    subject: str
+    predicate: str
+    object: str
+    subject_id: int
+    object_id: int
+    passages: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """What is embedded and shown."""
+        return relation_text(self.subject, self.predicate, self.object)
+
+
+def relation_text(subject: str, predicate: str, object: str) -> str:
+    """The parts of a relation joined by blanks."""
+    return " ".join(part for part in (subject, predicate, object) if part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,8 +54,8 @@ class Settings(BaseSettings):
 
     k: int = Field(5, ge=1, le=1000, description="How many hits a search returns.")
     way: str = Field("fused", description="Way of retrieval.")
-    relations: Literal["sentences", "given"] = Field(
-        "sentences", description="What joins passages in the way graph; given: also the triplets that records bring."
+    relations: Literal["sentences", "given", "triplets"] | None = Field(
+        None, description="Where relations come from: given, sentences or triplets; none: as each document brings."
     )
     rerank: Literal["auto", "always", "never"] = Field(
         "auto", description="When the chat model reorders what the ways expansion and graph found."

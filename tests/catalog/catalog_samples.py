@@ -72,27 +72,28 @@ def numbers(catalog: Catalog, uri: str) -> list[int]:
     return [] if document is None else [one.id for one in catalog.passages_of(document.id)]
 
 
-def mirror(catalog: Catalog, engine: dict[int, Any], after: int, limit: int = 10_000) -> int:
+def mirror(catalog: Catalog, engine: dict[tuple[str, int], Any], after: int, limit: int = 10_000) -> int:
     """Apply the changes to a stand-in engine, `limit` at a time; returns its new watermark."""
     while found := catalog.changes(after, limit):
         assert [change.seq for change in found] == sorted({change.seq for change in found})
         assert found[0].seq > after
         for change in found:
-            text, vector = engine.get(change.id, (None, None))
+            item = change.kind, change.id
+            text, vector = engine.get(item, (None, None))
             if change.record is None:
-                engine.pop(change.id, None)
+                engine.pop(item, None)
             elif change.aspect == "text":
                 seen = change.record
-                engine[change.id] = ((seen.tokens, seen.document_id, seen.category, seen.day), vector)
+                engine[item] = ((seen.tokens, seen.document_id, seen.category, seen.day), vector)
             else:
                 blob = None if change.record.vector is None else change.record.vector.tobytes()
-                engine[change.id] = (text, (blob, change.record.day))
+                engine[item] = (text, (blob, change.record.day))
         after = found[-1].seq
     return after
 
 
 def dump(catalog: Catalog) -> dict[str, Any]:
-    """All content, without numbers of documents and passages, log and times."""
+    """All content, without the numbers of items, log and times."""
     with catalog._store.read() as connection:
 
         def rows(table: Any, *left_out: str) -> list[dict[str, Any]]:
@@ -102,12 +103,32 @@ def dump(catalog: Catalog) -> dict[str, Any]:
             ]
 
         keys = {row["id"]: row["content_key"] for row in rows(schema.documents)}
+        places = {row["id"]: (keys[row["document_id"]], row["position"]) for row in rows(schema.passages)}
+        names = {row["id"]: row["key"] for row in rows(schema.entities)}
+        parts = {row["id"]: (row["subject"], row["predicate"], row["object"]) for row in rows(schema.relations)}
+
+        def placed(table: Any) -> Sequence[dict[str, Any]]:
+            return _sorted(row | {"passage_id": places[row["passage_id"]]} for row in rows(table))
+
         return {
             "files": _sorted(rows(schema.files, "added_at")),
             "documents": _sorted(rows(schema.documents, "id")),
             "sources": _sorted(row | {"document_id": keys[row["document_id"]]} for row in rows(schema.sources)),
             "passages": _sorted(row | {"document_id": keys[row["document_id"]]} for row in rows(schema.passages, "id")),
             "vectors": _sorted(rows(schema.vectors)),
+            "entities": _sorted(rows(schema.entities, "id")),
+            "spellings": _sorted(row | {"entity_id": names[row["entity_id"]]} for row in rows(schema.spellings)),
+            "relations": _sorted(
+                row | {"subject_id": names[row["subject_id"]], "object_id": names[row["object_id"]]}
+                for row in rows(schema.relations, "id")
+            ),
+            "statements": _sorted(
+                row | {"relation_id": parts[row["relation_id"]]} for row in placed(schema.statements)
+            ),
+            "attached": _sorted(rows(schema.attached)),
+            "extracted": placed(schema.extracted),
+            "failures": placed(schema.extraction_failures),
+            "aliases": _sorted(rows(schema.aliases)),
         }
 
 

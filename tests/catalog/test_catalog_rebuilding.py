@@ -57,7 +57,7 @@ def test_another_analyser_takes_over_at_once(tmp_path: Path) -> None:
         assert catalog.fingerprints()["analyser"] == "kiwi/1"
         engine: dict = {}
         mirror(catalog, engine, 0)
-        assert engine[1][0][0] == "text 0 name"
+        assert engine["passage", 1][0][0] == "text 0 name"
 
         def adds(passage: Passage) -> tuple[str, str]:  # another process adds while the last batch is analysed
             calls.append(passage.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -14,28 +14,43 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, insert, select
 
-from silmari.catalog import changes, filing, migrations, queries, rebuilding, vectors, writing
+from silmari.catalog import (
+    changes,
+    extractions,
+    fact_queries,
+    filing,
+    opening,
+    queries,
+    rebuilding,
+    vectors,
+    verdicts,
+    wishes,
+    writing,
+)
 from silmari.catalog.rules import chunks, to_json
 from silmari.catalog.schema import get_meta, replies, set_meta
 from silmari.catalog.sqlite import SqliteStore
 from silmari.catalog.words import (
+    Counts,
+    EntityRow,
+    FactsChange,
     FileInfo,
     FileState,
     Named,
     NamesChange,
     Outcome,
     ReadDocument,
+    Stated,
     Statistics,
     StoredDocument,
     storable,
 )
 from silmari.engine.base import Change
-from silmari.errors import KnowledgeBaseError, UnreadableError
-from silmari.model import Filter, Passage, Source
+from silmari.errors import UnreadableError
+from silmari.model import Entity, Filter, Passage, Relation, RelationMode, Source, Triplet
 
 T = TypeVar("T")
 _DOCUMENTS_A_TRANSACTION = 500
-_COMMANDS = {"embedder": "silmari reindex --embedder NAME"}
 
 
 class Catalog:
@@ -75,7 +90,7 @@ class Catalog:
         """
         store = SqliteStore(folder, create=create, readonly=readonly)
         try:
-            _prepare(store, fingerprints, file_time_dates, create)
+            opening.prepare(store, fingerprints, file_time_dates, create)
         except BaseException:
             store.close()
             raise
@@ -112,7 +127,7 @@ class Catalog:
     def fingerprints(self) -> dict[str, str]:
         """What the base was built with, by name."""
         with self._store.read() as connection:
-            return _fingerprints(connection)
+            return opening.fingerprints_of(connection)
 
     def set_fingerprint(self, name: str, value: str) -> None:
         """Store a fingerprint that was not known when the base was made.
@@ -121,9 +136,9 @@ class Catalog:
             KnowledgeBaseError: The base has another one.
         """
         with self._store.write() as connection:
-            if name not in _fingerprints(connection):
+            if name not in opening.fingerprints_of(connection):
                 set_meta(connection, f"fingerprint.{name}", value)
-            _compare(self._store.folder, _fingerprints(connection), {name: value})
+            opening.compare(self._store.folder, opening.fingerprints_of(connection), {name: value})
 
     # Files and documents in
 
@@ -208,17 +223,20 @@ class Catalog:
     # Vectors
 
     def pending_vectors(self, embedder: str, limit: int) -> list[tuple[bytes, str]]:
-        """The next texts to embed as (hash, text), distinct: tables first, then the newest documents."""
+        """The next texts to embed as (hash, text), distinct.
+
+        Passages first (tables, then the newest documents), then relations, then entities.
+        """
         with self._store.read() as connection:
             return vectors.pending(connection, embedder, limit)
 
     def count_pending(self) -> int:
-        """How many passages have no vector."""
+        """How many passages, relations and entities have no vector."""
         with self._store.read() as connection:
-            return vectors.count_pending(connection)
+            return sum(vectors.count_pending(connection, kind) for kind in vectors.EMBEDDED)
 
     def store_vectors(self, embedder: str, found: Mapping[bytes, NDArray[Any]]) -> int:
-        """Store vectors by hash, each of shape (dim,) and unit length; returns how many passages got one.
+        """Store vectors by hash, each of shape (dim,) and unit length; returns how many items got one.
 
         Raises:
             ProviderError: One is not finite, not of unit length or of another dimension; none is stored.
@@ -332,8 +350,8 @@ class Catalog:
         with self._store.read() as connection:
             return queries.undated_count(connection)
 
-    def counts(self) -> tuple[int, int]:
-        """How many passages there are, and how many of them wait for a vector."""
+    def counts(self) -> Counts:
+        """How many items of each kind there are, and how many of them wait for a vector."""
         with self._store.read() as connection:
             return queries.counts(connection)
 
@@ -341,6 +359,102 @@ class Catalog:
         """Counts, what is left to do, and the files that are not in."""
         with self._store.read() as connection:
             return queries.statistics(connection)
+
+    # Relations and entities
+
+    def relations(self, ids: Collection[int]) -> dict[int, Relation]:
+        """Relations in the order of `ids`; ids that are gone are left out."""
+        with self._store.read() as connection:
+            return fact_queries.relations_by_id(connection, ids)
+
+    def entities(self, ids: Collection[int]) -> dict[int, Entity]:
+        """Entities in the order of `ids`; ids that are gone are left out."""
+        with self._store.read() as connection:
+            return fact_queries.entities_by_id(connection, ids)
+
+    def entity_ids(self, keys: Iterable[str]) -> dict[str, int]:
+        """The entities that have these keys; keys of none are left out."""
+        with self._store.read() as connection:
+            return fact_queries.entity_ids(connection, keys)
+
+    def all_facts(self, use: Callable[[str, int, Iterator[EntityRow], Iterator[Stated]], T]) -> T:
+        """What `use` makes of the log's epoch, the newest change's number, all entities and all relations, by id."""
+        with self._store.read() as connection:
+            return fact_queries.all_facts(connection, use)
+
+    def facts_since(self, epoch: str, seq: int, limit: int) -> FactsChange | None:
+        """Which entities and relations came, went or changed after a change's number; see `names_since`."""
+        with self._store.read() as connection:
+            return fact_queries.facts_since(connection, epoch, seq, limit)
+
+    def attach_triplets(self, uri: str, triplets: Sequence[Triplet]) -> bool:
+        """Attach triplets to what stands at a uri, also to its later versions; False if nothing does.
+
+        They are kept beside those that the document brings and those that were attached before. With them the
+        document's relations are ``given``, unless somebody asked for something else.
+        """
+        return bool(self.attach_many({uri: triplets}))
+
+    def attach_many(self, given: Mapping[str, Sequence[Triplet]]) -> list[str]:
+        """Attach triplets to many uris, 500 a transaction; returns those uris at which something stands."""
+        there: list[str] = []
+        for batch in chunks(given.items(), _DOCUMENTS_A_TRANSACTION):
+            with self._written() as connection:
+                there += wishes.attach(connection, dict(batch))
+        return there
+
+    def want_relations(self, mode: RelationMode | None, document_ids: Collection[int] | None = None) -> None:
+        """Let relations of documents, of all if none are named, come from somewhere else.
+
+        What was given or extracted before is kept and used again when the mode asks for it. Passages whose
+        extraction failed are put back into the queue.
+
+        Args:
+            mode: None: as each document brings, from now on.
+            document_ids: Of the documents.
+        """
+        with self._store.write() as connection:
+            wishes.want(connection, mode, document_ids)
+
+    def pending_extractions(self, limit: int) -> list[tuple[int, str, str]]:
+        """The next passages to extract relations from as (id, context, text): tables first, then the newest."""
+        with self._store.read() as connection:
+            return extractions.pending(connection, limit)
+
+    def count_extractions(self) -> tuple[int, int]:
+        """How many passages wait for the extraction of relations, and how many failed."""
+        with self._store.read() as connection:
+            return extractions.count(connection)
+
+    def store_extractions(self, found: Mapping[int, Sequence[Triplet]]) -> None:
+        """Keep what a model has read in passages, by id; those that are gone are passed over."""
+        with self._written() as connection:
+            extractions.store(connection, found)
+
+    def note_extraction_failures(self, reasons: Mapping[int, str]) -> None:
+        """Take passages out of the queue and remember why; `want_relations` puts them back."""
+        with self._written() as connection:
+            extractions.note_failures(connection, reasons)
+
+    def extraction_failures(self) -> list[tuple[int, str]]:
+        """Passages whose extraction failed, and why, by id."""
+        with self._store.read() as connection:
+            return extractions.failures(connection)
+
+    def alias_verdicts(self) -> list[tuple[str, str, bool]]:
+        """What the user decided of two keys, the lesser first: whether they name the same."""
+        with self._store.read() as connection:
+            return verdicts.read(connection)
+
+    def set_alias(self, key_a: str, key_b: str, same: bool) -> None:
+        """Remember that two keys name the same, or that they do not; followers of the log are told."""
+        with self._store.write() as connection:
+            verdicts.decide(connection, key_a, key_b, same)
+
+    def drop_alias(self, key_a: str, key_b: str) -> None:
+        """Forget what was decided of two keys."""
+        with self._store.write() as connection:
+            verdicts.decide(connection, key_a, key_b, None)
 
     # Model replies
 
@@ -412,44 +526,3 @@ class Catalog:
             raise UnreadableError(
                 "The text holds half of a character (a lone surrogate); save the file as UTF-8 and add it again."
             ) from error
-
-
-def _prepare(store: SqliteStore, fingerprints: Mapping[str, str | None], file_time_dates: bool, make: bool) -> None:
-    """Make or migrate the tables if need be, and compare what the base was built with."""
-    try:
-        # Reading first: an open must not wait for another process that is writing.
-        with store.read() as connection:
-            new = migrations.is_new(connection)
-            old = not new and migrations.version(connection) < migrations.VERSION
-        if new and not make:
-            raise KnowledgeBaseError(
-                f"The file {store.path} is empty: making the knowledge base was interrupted, or the file was damaged; "
-                "add your documents again, or restore it from a copy."
-            )
-        if new or old:
-            with store.write() as connection:
-                if migrations.is_new(connection):
-                    migrations.create(connection, fingerprints, file_time_dates)
-                migrations.migrate(connection)
-    except migrations.UnknownSchemaError as error:
-        raise KnowledgeBaseError(f"The knowledge base {store.path} {error}.") from error
-    with store.read() as connection:
-        _compare(store.folder, _fingerprints(connection), fingerprints)
-        differs = get_meta(connection)["file_time_dates"] != str(int(file_time_dates))
-    if differs and not store.readonly:
-        with store.write() as connection:
-            rebuilding.date_by_file_time(connection, file_time_dates)
-
-
-def _fingerprints(connection: Connection) -> dict[str, str]:
-    prefix = "fingerprint."
-    return {key.removeprefix(prefix): value for key, value in get_meta(connection).items() if key.startswith(prefix)}
-
-
-def _compare(folder: Path, stored: Mapping[str, str], given: Mapping[str, str | None]) -> None:
-    for name, value in given.items():
-        if value is not None and stored.get(name, value) != value:
-            raise KnowledgeBaseError(
-                f"The knowledge base {folder} was built with the {name} {stored[name]!r}, but is opened with "
-                f"{value!r}; use the former, or rebuild it with: {_COMMANDS.get(name, 'silmari reindex')}"
-            )

@@ -3,51 +3,65 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
-from sqlalchemy import Connection, and_, delete, func, insert, literal, select
+from sqlalchemy import Connection, Table, and_, delete, func, insert, literal, select
 
 from silmari.catalog.rules import Rules, chunks
-from silmari.catalog.schema import changes, documents, passages, set_meta, take_numbers, vectors
+from silmari.catalog.schema import (
+    changes,
+    documents,
+    entities,
+    get_meta,
+    passages,
+    relations,
+    set_meta,
+    take_numbers,
+    vectors,
+)
 from silmari.engine.base import Change, Record
-from silmari.model import day_number
+from silmari.model import Kind, day_number
 
-PASSAGE = "passage"
+Aspect = Literal["text", "vector"]
+_TABLES: Mapping[Kind, Table] = {"passage": passages, "relation": relations, "entity": entities}
 
 
-def log_new(connection: Connection, ids: Sequence[int], aspect: str) -> None:
+def log_new(connection: Connection, kind: Kind, ids: Sequence[int], aspect: Aspect) -> None:
     """Log items that were never logged in this aspect, in their order."""
     numbers = take_numbers(connection, "change", len(ids))
     rows = (
-        {"kind": PASSAGE, "item_id": item, "aspect": aspect, "seq": seq} for item, seq in zip(ids, numbers, strict=True)
+        {"kind": kind, "item_id": item, "aspect": aspect, "seq": seq} for item, seq in zip(ids, numbers, strict=True)
     )
     for chunk in chunks(rows):
         connection.execute(insert(changes), chunk)
 
 
-def log(connection: Connection, ids: Iterable[int], aspect: str) -> None:
+def log(connection: Connection, kind: Kind, ids: Iterable[int], aspect: Aspect) -> None:
     """Log items again: the new row takes the place of the older one."""
     for chunk in chunks(ids):
         connection.execute(
-            delete(changes).where(changes.c.kind == PASSAGE, changes.c.aspect == aspect, changes.c.item_id.in_(chunk))
+            delete(changes).where(changes.c.kind == kind, changes.c.aspect == aspect, changes.c.item_id.in_(chunk))
         )
-        log_new(connection, chunk, aspect)
+        log_new(connection, kind, chunk, aspect)
 
 
 def restart(connection: Connection) -> None:
     """Start the log anew, with what is there now, under a new epoch: every engine will be rebuilt."""
     connection.execute(delete(changes))
-    for aspect, there in (("text", literal(True)), ("vector", passages.c.waiting.is_(None))):
-        count = connection.execute(select(func.count()).select_from(passages).where(there)).scalar_one()
-        first = take_numbers(connection, "change", count).start
-        place = func.row_number().over(order_by=passages.c.id)
-        connection.execute(
-            insert(changes).from_select(
-                ["kind", "item_id", "aspect", "seq"],
-                select(literal(PASSAGE), passages.c.id, literal(aspect), place + (first - 1)).where(there),
+    for aspect in ("text", "vector"):
+        for kind, table in _TABLES.items():
+            there = literal(True) if aspect == "text" else table.c.waiting.is_(None)
+            count = connection.execute(select(func.count()).select_from(table).where(there)).scalar_one()
+            first = take_numbers(connection, "change", count).start
+            place = func.row_number().over(order_by=table.c.id)
+            connection.execute(
+                insert(changes).from_select(
+                    ["kind", "item_id", "aspect", "seq"],
+                    select(literal(kind), table.c.id, literal(aspect), place + (first - 1)).where(there),
+                )
             )
-        )
     set_meta(connection, "epoch", str(uuid.uuid4()))
 
 
@@ -56,8 +70,42 @@ def last_seq(connection: Connection) -> int:
     return connection.execute(select(func.max(changes.c.seq))).scalar_one() or 0
 
 
+def touched_since(
+    connection: Connection, epoch: str, seq: int, limit: int, kinds: Sequence[Kind]
+) -> tuple[int, dict[Kind, tuple[int, ...]]] | None:
+    """Which items' text changed after a change's number.
+
+    Args:
+        connection: To the database.
+        epoch: Of the log that `seq` is of.
+        seq: A change's number.
+        limit: How many items are worth listing.
+        kinds: Of the items.
+
+    Returns:
+        The number of the newest change and the items by kind, ascending; None when there are more, or when the log
+        began anew.
+    """
+    if get_meta(connection)["epoch"] != epoch:
+        return None
+    rows = connection.execute(
+        select(changes.c.kind, changes.c.item_id)
+        .where(changes.c.seq > seq, changes.c.aspect == "text", changes.c.kind.in_(kinds))
+        .order_by(changes.c.seq)
+        .limit(limit + 1)
+    ).all()
+    if len(rows) > limit:
+        return None
+    touched = {kind: tuple(sorted(row.item_id for row in rows if row.kind == kind)) for kind in kinds}
+    return max(seq, last_seq(connection)), touched
+
+
 def read(connection: Connection, after: int, limit: int) -> list[Change]:
-    """The next changes after a number, oldest first, each with the record as it is now."""
+    """The next changes after a number, oldest first, each with the record as it is now.
+
+    Relations and entities are found by their vectors alone: they have no tokens, document or date.
+    """
+    text_hash = func.coalesce(*(table.c.text_hash for table in _TABLES.values()))
     rows = connection.execute(
         select(
             changes.c.seq,
@@ -71,14 +119,17 @@ def read(connection: Connection, after: int, limit: int) -> list[Change]:
             documents.c.category,
             documents.c.day,
             vectors.c.vector,
+            text_hash.is_not(None),
         )
         .select_from(changes)
-        .outerjoin(passages, and_(changes.c.kind == PASSAGE, passages.c.id == changes.c.item_id))
+        .outerjoin(passages, and_(changes.c.kind == "passage", passages.c.id == changes.c.item_id))
+        .outerjoin(relations, and_(changes.c.kind == "relation", relations.c.id == changes.c.item_id))
+        .outerjoin(entities, and_(changes.c.kind == "entity", entities.c.id == changes.c.item_id))
         .outerjoin(documents, documents.c.id == passages.c.document_id)
         .outerjoin(
             vectors,
             and_(
-                vectors.c.text_hash == passages.c.text_hash,
+                vectors.c.text_hash == text_hash,
                 vectors.c.embedder == (Rules.read(connection).embedder or ""),
             ),
         )
@@ -87,15 +138,15 @@ def read(connection: Connection, after: int, limit: int) -> list[Change]:
         .limit(limit)
     )
     found = []
-    for seq, kind, item, aspect, document, tokens, date, name_tokens, category, day, vector in rows:
+    for seq, kind, item, aspect, document, tokens, date, name_tokens, category, day, vector, there in rows:
         record = None
-        if document is not None:
+        if there:
             record = Record(
                 id=item,
-                tokens=f"{tokens} {name_tokens}".strip(),
+                tokens=f"{tokens or ''} {name_tokens or ''}".strip(),
                 vector=None if vector is None else np.frombuffer(vector, np.float16),
-                document_id=document,
-                category=category,
+                document_id=document or 0,
+                category=category or "",
                 day=day_number(date) or day,
             )
         found.append(Change(seq, kind, item, aspect, record))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from silmari.catalog.words import ReadDocument, storable
-from silmari.model import DATE_SOURCES, day_number
+from silmari.model import DATE_SOURCES, RELATION_MODES, day_number
 
 TABLES = frozenset({"csv", "excel"})
 _LAST_DAY = 99_999_999
@@ -36,6 +36,7 @@ class SourceRow(NamedTuple):
     name_tokens: str
     date: str | None
     date_source: str | None
+    relations: str | None = None
 
 
 class Effective(NamedTuple):
@@ -47,6 +48,7 @@ class Effective(NamedTuple):
     date: str | None
     date_source: str | None
     day: int | None
+    relations: str
 
 
 def content_of(read: ReadDocument) -> Content:
@@ -69,17 +71,28 @@ def source_of(read: ReadDocument, uri: str, path: str | None, document_id: int) 
         storable(read.name_tokens),
         document.date if dated else None,
         document.date_source if dated else None,
+        read.relations,
     )
 
 
-def effective(content: Content, sources: Iterable[SourceRow], file_time_dates: bool) -> Effective:
-    """The title, date and place that are shown: of the source with the best date, ties by uri."""
+def effective(content: Content, sources: Sequence[SourceRow], file_time_dates: bool, brings: bool) -> Effective:
+    """The title, date and place that are shown: of the source with the best date, ties by uri.
+
+    Args:
+        content: What the content itself says.
+        sources: Where it stands.
+        file_time_dates: Whether the time of a file counts as a date for filters.
+        brings: Whether it brings triplets, or has some attached: they are used unless a source asks for something
+            else. Of what several sources ask for the strongest holds.
+    """
     best = min(sources, key=lambda source: (_rank(source.date_source), source.uri))
     date, date_source = best.date, best.date_source
     if content.date is not None:
         date, date_source = content.date, content.date_source
     day = None if date_source == "file-time" and not file_time_dates else day_number(date)
-    return Effective(best.uri, content.title or best.name_title, best.name_tokens, date, date_source, day)
+    asked = {source.relations for source in sources}
+    relations = next((mode for mode in reversed(RELATION_MODES) if mode in asked), "given" if brings else "sentences")
+    return Effective(best.uri, content.title or best.name_title, best.name_tokens, date, date_source, day, relations)
 
 
 def turn(category: str, day: int | None) -> int:

@@ -8,15 +8,17 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, case, cast, func, or_, select
+from sqlalchemy import Connection, Integer, and_, cast, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from silmari.catalog import vectors
+from silmari.catalog import extractions, vectors
+from silmari.catalog.changes import touched_since
 from silmari.catalog.rules import chunks
-from silmari.catalog.schema import changes, documents, files, get_meta, passages, sources
-from silmari.catalog.words import FileState, Named, NamesChange, Statistics, StoredDocument, storable
+from silmari.catalog.schema import documents, entities, files, passages, relations, sources, statements
+from silmari.catalog.words import Counts, FileState, Named, NamesChange, Statistics, StoredDocument, storable
 from silmari.model import Filter, Passage, Source, day_number
 
 _PASSAGE = (
@@ -97,32 +99,50 @@ def named(connection: Connection, ids: Collection[int] | None) -> Iterator[Named
             documents.c.content_title,
             documents.c.title,
             passages.c.document_id,
-            case((passages.c.position == 0, documents.c.triplets), else_=""),
         )
         .join(documents, documents.c.id == passages.c.document_id)
         .order_by(passages.c.id)
         .execution_options(yield_per=2_000)
     )
-    parts = [statement] if ids is None else [statement.where(passages.c.id.in_(part)) for part in chunks(sorted(ids))]
+    parts = [None] if ids is None else list(chunks(sorted(ids)))
     for part in parts:
-        for number, names, content_title, title, document, triplets in connection.execute(part):
-            yield Named(number, names, "" if content_title else title, document, triplets)
+        tied = _tied(connection, part)
+        number, keys = next(tied, _NONE_TIED)
+        for row in connection.execute(statement if part is None else statement.where(passages.c.id.in_(part))):
+            given = ""
+            if number == row.id:
+                given = keys
+                number, keys = next(tied, _NONE_TIED)
+            yield Named(row.id, row.names, "" if row.content_title else row.title, row.document_id, given)
+
+
+_NONE_TIED = (0, "")
+
+
+def _tied(connection: Connection, ids: Collection[int] | None) -> Iterator[tuple[int, str]]:
+    """Passages that state something, by id, each with the keys of the entities in it, sorted, joined by blanks."""
+    subject, object_ = entities.alias(), entities.alias()
+    statement = (
+        select(statements.c.passage_id, subject.c.key, object_.c.key)
+        .join(relations, relations.c.id == statements.c.relation_id)
+        .join(subject, subject.c.id == relations.c.subject_id)
+        .join(object_, object_.c.id == relations.c.object_id)
+        .order_by(statements.c.passage_id)
+        .execution_options(yield_per=2_000)
+    )
+    if ids is not None:
+        statement = statement.where(statements.c.passage_id.in_(ids))
+    for number, rows in groupby(connection.execute(statement), key=lambda row: row[0]):
+        yield number, " ".join(sorted({key for row in rows for key in row[1:]}))
 
 
 def names_since(connection: Connection, epoch: str, seq: int, limit: int) -> NamesChange | None:
     """The passages whose text or title changed after a change's number, or None if all must be read anew."""
-    if get_meta(connection)["epoch"] != epoch:
+    found = touched_since(connection, epoch, seq, limit, ("passage",))
+    if found is None:
         return None
-    rows = connection.execute(
-        select(changes.c.item_id, changes.c.seq, changes.c.aspect)
-        .where(changes.c.seq > seq)
-        .order_by(changes.c.seq)
-        .limit(limit + 1)
-    ).all()
-    if len(rows) > limit:
-        return None
-    touched = tuple(sorted({row.item_id for row in rows if row.aspect == "text"}))
-    return NamesChange(rows[-1].seq if rows else seq, touched, tuple(named(connection, touched)))
+    now, touched = found
+    return NamesChange(now, touched["passage"], tuple(named(connection, touched["passage"])))
 
 
 def allowed(connection: Connection, ids: Collection[int], where: Filter) -> set[int]:
@@ -190,6 +210,7 @@ def list_documents(connection: Connection, condition: ColumnElement[bool]) -> li
             documents.c.date,
             documents.c.date_source,
             documents.c.notes,
+            documents.c.relations,
             func.coalesce(counted.c.passages, 0).label("passages"),
             func.coalesce(counted.c.pending, 0).label("pending"),
         )
@@ -209,6 +230,7 @@ def list_documents(connection: Connection, condition: ColumnElement[bool]) -> li
             pending=row.pending,
             notes=tuple(json.loads(row.notes)),
             also=tuple(uri for uri in uris[row.id] if uri != row.uri),
+            relations=row.relations,
         )
         for row in rows
     ]
@@ -329,10 +351,13 @@ def undated_count(connection: Connection) -> int:
     ).scalar_one()
 
 
-def counts(connection: Connection) -> tuple[int, int]:
-    """How many passages there are, and how many of them wait for a vector."""
-    held = connection.execute(select(func.count()).select_from(passages)).scalar_one()
-    return held, vectors.count_pending(connection)
+def counts(connection: Connection) -> Counts:
+    """How many items of each kind there are, and how many of them wait for a vector."""
+    held: list[int] = []
+    for kind, table in vectors.EMBEDDED.items():
+        held.append(connection.execute(select(func.count()).select_from(table)).scalar_one())
+        held.append(vectors.count_pending(connection, kind))
+    return Counts(*held)
 
 
 def statistics(connection: Connection) -> Statistics:
@@ -344,13 +369,21 @@ def statistics(connection: Connection) -> Statistics:
     by_category = connection.execute(
         select(documents.c.category, func.count()).group_by(documents.c.category).order_by(documents.c.category)
     )
+    counted = counts(connection)
+    unextracted, failed = extractions.count(connection)
     return Statistics(
         documents=connection.execute(select(func.count()).select_from(documents)).scalar_one(),
-        passages=connection.execute(select(func.count()).select_from(passages)).scalar_one(),
-        pending={"vectors": vectors.count_pending(connection)},
+        passages=counted.passages,
+        pending={
+            "vectors": counted.pending + counted.relations_pending + counted.entities_pending,
+            "relations": unextracted,
+        },
         categories={category: count for category, count in by_category},
         failed=tuple(state for state in problems if state.status == "failed"),
         skipped=tuple(state for state in problems if state.status == "skipped"),
+        relations=counted.relations,
+        entities=counted.entities,
+        failed_extractions=failed,
     )
 
 

@@ -12,10 +12,13 @@ from sqlalchemy import Connection, bindparam, delete, exists, func, insert, sele
 
 from silmari.catalog import changes, filing
 from silmari.catalog.effective import turn
+from silmari.catalog.facts import restate_all
 from silmari.catalog.queries import passages_by_id
 from silmari.catalog.rules import Rules
 from silmari.catalog.schema import documents, get_meta, meta, passages, set_meta, sources, staged_tokens, vectors
 from silmari.catalog.sqlite import SqliteStore
+from silmari.catalog.stating import TURN
+from silmari.catalog.vectors import EMBEDDED
 from silmari.catalog.writing import settle
 from silmari.model import Passage
 
@@ -23,7 +26,7 @@ _BATCH = 1000
 
 
 def change_embedder(connection: Connection, fingerprint: str) -> None:
-    """Let the base have another embedder: passages wait for its vectors, unless these are stored already."""
+    """Let the base have another embedder: all texts wait for its vectors, unless these are stored already."""
     set_meta(connection, "fingerprint.embedder", fingerprint)
     connection.execute(delete(meta).where(meta.c.key == "dimension"))
     known = connection.execute(
@@ -31,20 +34,24 @@ def change_embedder(connection: Connection, fingerprint: str) -> None:
     ).scalar()
     if known is not None:
         set_meta(connection, "dimension", str(known // 2))
-    has_vector = exists().where(vectors.c.text_hash == passages.c.text_hash, vectors.c.embedder == fingerprint)
-    connection.execute(update(passages).where(has_vector).values(waiting=None))
+    for table in EMBEDDED.values():
+        has_vector = exists().where(vectors.c.text_hash == table.c.text_hash, vectors.c.embedder == fingerprint)
+        connection.execute(update(table).where(has_vector).values(waiting=None))
+        if table is not passages:
+            connection.execute(update(table).where(~has_vector).values(waiting=TURN))
     turns = [
         {"number": row.id, "turn": turn(row.category, row.day)}
         for row in connection.execute(select(documents.c.id, documents.c.category, documents.c.day))
     ]
     if turns:
+        has_vector = exists().where(vectors.c.text_hash == passages.c.text_hash, vectors.c.embedder == fingerprint)
         statement = update(passages).where(passages.c.document_id == bindparam("number"), ~has_vector)
         connection.execute(statement.values(waiting=bindparam("turn")), turns)
     changes.restart(connection)
 
 
 def forget_vectors(connection: Connection, embedder: str) -> None:
-    """Delete the vectors of an embedder; if it is the base's own, its passages wait for new ones."""
+    """Delete the vectors of an embedder; if it is the base's own, all texts wait for new ones."""
     connection.execute(delete(vectors).where(vectors.c.embedder == embedder))
     if Rules.read(connection).embedder == embedder:
         change_embedder(connection, embedder)
@@ -152,5 +159,6 @@ def _swap(connection: Connection, fingerprint: str, names: dict[str, str]) -> bo
     connection.execute(delete(staged_tokens))
     connection.execute(delete(meta).where(meta.c.key == "staged_analyser"))
     set_meta(connection, "fingerprint.analyser", fingerprint)
+    restate_all(connection, Rules.read(connection))
     changes.restart(connection)
     return True

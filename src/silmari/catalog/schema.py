@@ -1,13 +1,14 @@
 """The tables of the catalog, version `VERSION`; portable SQL only.
 
-Numbers of documents, passages and changes come from `counters`, taken inside the write transaction:
-so they are never given twice, and the log's order is the order of commits.
+Numbers of documents, passages, relations, entities and changes come from `counters`, taken inside the write
+transaction: so they are never given twice, and the log's order is the order of commits.
 """
 
 from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Connection,
     ForeignKey,
@@ -34,6 +35,8 @@ counters = Table(
     Column("name", String(20), primary_key=True),
     Column("value", BigInteger, nullable=False),  # the last number given
 )
+
+COUNTERS = ("document", "passage", "relation", "entity", "change")
 
 files = Table(
     "files",
@@ -68,6 +71,7 @@ documents = Table(
     Column("date", String(10)),
     Column("date_source", String(10)),
     Column("day", Integer),  # YYYYMMDD for filters; NULL also for a file's time where that is no date
+    Column("relations", String(10), nullable=False, server_default="sentences"),  # a RelationMode
 )
 
 sources = Table(
@@ -80,6 +84,7 @@ sources = Table(
     Column("name_tokens", Text, nullable=False),
     Column("date", String(10)),  # only one that the name or the file's time suggests
     Column("date_source", String(10)),
+    Column("relations", String(10)),  # the RelationMode that was asked for; NULL: as the document brings
 )
 
 passages = Table(
@@ -98,15 +103,85 @@ passages = Table(
     Column("names", Text, nullable=False, server_default=""),
     Column("text_hash", LargeBinary(16), nullable=False, index=True),
     Column("waiting", BigInteger),  # its turn to be embedded, lowest first; NULL once it has a vector
+    Column("unextracted", BigInteger),  # its turn to be read by a model; NULL once done, failed or not wanted
     Index("ix_passages_document", "document_id", "position"),
 )
-Index(
-    "ix_passages_waiting",
-    passages.c.waiting,
-    passages.c.id,
-    sqlite_where=passages.c.waiting.is_not(None),
-    postgresql_where=passages.c.waiting.is_not(None),
+
+# Names, and how they are spelled. What has one key is one entity; it lives as long as a relation names it.
+entities = Table(
+    "entities",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("key", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),  # the most used spelling, of equal ones the least string
+    Column("text_hash", LargeBinary(16), nullable=False, index=True),
+    Column("waiting", BigInteger),  # NULL once it has a vector
 )
+
+spellings = Table(
+    "spellings",
+    metadata,
+    Column("entity_id", BigInteger, ForeignKey("entities.id"), primary_key=True, autoincrement=False),
+    Column("name", Text, primary_key=True),
+    Column("uses", BigInteger, nullable=False),  # ends of relations that are spelled so
+)
+
+# One row for each three parts as they are spelled; it lives as long as a passage states it.
+relations = Table(
+    "relations",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("identity", LargeBinary(16), nullable=False, unique=True),  # a hash of the three parts
+    Column("subject_id", BigInteger, ForeignKey("entities.id"), nullable=False, index=True),
+    Column("object_id", BigInteger, ForeignKey("entities.id"), nullable=False, index=True),
+    Column("subject", Text, nullable=False),
+    Column("predicate", Text, nullable=False),
+    Column("object", Text, nullable=False),
+    Column("text_hash", LargeBinary(16), nullable=False, index=True),
+    Column("waiting", BigInteger),  # NULL once it has a vector
+)
+
+statements = Table(
+    "statements",
+    metadata,
+    Column("relation_id", BigInteger, ForeignKey("relations.id"), primary_key=True, autoincrement=False),
+    Column("passage_id", BigInteger, ForeignKey("passages.id"), primary_key=True, autoincrement=False, index=True),
+    Column("origin", String(5), primary_key=True),  # given, model
+)
+
+# What statements are made from, beside `documents.triplets`; each is a JSON list of [subject, predicate, object].
+attached = Table("attached", metadata, Column("uri", Text, primary_key=True), Column("triplets", Text, nullable=False))
+
+extracted = Table(
+    "extracted",
+    metadata,
+    Column("passage_id", BigInteger, ForeignKey("passages.id"), primary_key=True, autoincrement=False),
+    Column("triplets", Text, nullable=False),
+)
+
+extraction_failures = Table(
+    "extraction_failures",
+    metadata,
+    Column("passage_id", BigInteger, ForeignKey("passages.id"), primary_key=True, autoincrement=False),
+    Column("reason", Text, nullable=False),
+)
+
+# What the user decided of two keys, the lesser one first; it outlives the entities.
+aliases = Table(
+    "aliases",
+    metadata,
+    Column("key_a", Text, primary_key=True),
+    Column("key_b", Text, primary_key=True),
+    Column("same", Boolean, nullable=False),
+)
+
+for _name, _queue, _id in (
+    ("ix_passages_waiting", passages.c.waiting, passages.c.id),
+    ("ix_passages_unextracted", passages.c.unextracted, passages.c.id),
+    ("ix_relations_waiting", relations.c.waiting, relations.c.id),
+    ("ix_entities_waiting", entities.c.waiting, entities.c.id),
+):
+    Index(_name, _queue, _id, sqlite_where=_queue.is_not(None), postgresql_where=_queue.is_not(None))
 
 vectors = Table(
     "vectors",

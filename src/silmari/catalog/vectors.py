@@ -1,87 +1,123 @@
-"""Which passages wait for a vector, and how vectors come in."""
+"""Which passages, relations and entities wait for a vector, how vectors come in, and when they go."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, exists, func, insert, select, update
 
 from silmari.catalog.changes import log
 from silmari.catalog.rules import Rules, chunks
-from silmari.catalog.schema import get_meta, passages, set_meta, vectors
+from silmari.catalog.schema import entities, get_meta, passages, relations, set_meta, vectors
 from silmari.catalog.words import embedding_input
 from silmari.errors import KnowledgeBaseError, ProviderError
-from silmari.model import Passage
+from silmari.model import Kind, Passage, relation_text
 
+# In the order in which they are embedded.
+EMBEDDED: Mapping[Kind, Table] = {"passage": passages, "relation": relations, "entity": entities}
+# What is embedded, and of which columns it is made.
+_PARTS: Mapping[Kind, tuple[ColumnElement[str], ...]] = {
+    "passage": (passages.c.context, passages.c.text),
+    "relation": (relations.c.subject, relations.c.predicate, relations.c.object),
+    "entity": (entities.c.name,),
+}
+_TEXTS: Mapping[Kind, Callable[..., str]] = {
+    "passage": lambda context, text: embedding_input(Passage(text, text, context, {})),
+    "relation": relation_text,
+    "entity": str,
+}
 _READ_AHEAD = 500
 _LENGTH_TOLERANCE = 0.01  # rounding 4,096 numbers to float16 moves the length by far less
 
 
 def pending(connection: Connection, embedder: str, limit: int) -> list[tuple[bytes, str]]:
-    """The next texts to embed as (hash, text), distinct: tables first, then the newest documents."""
+    """The next texts to embed as (hash, text), distinct.
+
+    Those of passages come first (tables, then the newest documents), then those of relations and of entities.
+    """
     _check(connection, embedder)
     found: dict[bytes, str] = {}
-    last = (-1, -1)
-    while len(found) < limit:
-        # By key and not by offset, so that many passages of the same text cost one pass.
-        rows = connection.execute(
-            select(passages.c.waiting, passages.c.id, passages.c.text_hash, passages.c.context, passages.c.text)
-            .where(
-                passages.c.waiting.is_not(None),
-                passages.c.waiting >= last[0],
-                (passages.c.waiting > last[0]) | (passages.c.id > last[1]),
-            )
-            .order_by(passages.c.waiting, passages.c.id)
-            .limit(max(limit, _READ_AHEAD))
-        ).all()
-        if not rows:
-            break
-        for row in rows:
-            if len(found) < limit and row.text_hash not in found:
-                found[row.text_hash] = embedding_input(Passage(row.text, row.text, row.context, {}))
-        last = (rows[-1].waiting, rows[-1].id)
+    for kind, table in EMBEDDED.items():
+        last = (-1, -1)
+        while len(found) < limit:
+            # By key and not by offset, so that many passages of the same text cost one pass.
+            rows = connection.execute(
+                select(table.c.waiting, table.c.id, table.c.text_hash, *_PARTS[kind])
+                .where(
+                    table.c.waiting.is_not(None),
+                    table.c.waiting >= last[0],
+                    (table.c.waiting > last[0]) | (table.c.id > last[1]),
+                )
+                .order_by(table.c.waiting, table.c.id)
+                .limit(max(limit - len(found), _READ_AHEAD))
+            ).all()
+            if not rows:
+                break
+            for waiting, number, text_hash, *parts in rows:
+                if len(found) < limit and text_hash not in found:
+                    found[text_hash] = _TEXTS[kind](*parts)
+                last = (waiting, number)
     return list(found.items())
 
 
-def count_pending(connection: Connection) -> int:
-    """How many passages have no vector."""
-    return connection.execute(
-        select(func.count()).select_from(passages).where(passages.c.waiting.is_not(None))
-    ).scalar_one()
+def count_pending(connection: Connection, kind: Kind) -> int:
+    """How many items of a kind have no vector."""
+    table = EMBEDDED[kind]
+    return connection.execute(select(func.count()).select_from(table).where(table.c.waiting.is_not(None))).scalar_one()
 
 
 def store(connection: Connection, embedder: str, found: Mapping[bytes, NDArray[Any]]) -> int:
-    """Store vectors and log the passages that have their texts; returns how many passages got one.
+    """Store vectors and log what has their texts; returns how many items (of any kind) got one.
 
-    A text that no passage has any more is passed over.
+    A text that nothing has any more is passed over.
     """
     _check(connection, embedder)
     blobs = _checked(connection, found)
-    embedded: list[int] = []
+    ready: dict[Kind, list[int]] = {kind: [] for kind in EMBEDDED}
     for chunk in chunks(blobs):
-        rows = connection.execute(
-            select(passages.c.id, passages.c.text_hash)
-            .where(passages.c.text_hash.in_(chunk), passages.c.waiting.is_not(None))
-            .order_by(passages.c.id)
-        ).all()
-        # A passage waits exactly as long as its text has no vector, so these are new.
-        wanted = dict.fromkeys(row.text_hash for row in rows)
-        if not wanted:
-            continue
-        connection.execute(
-            insert(vectors), [{"embedder": embedder, "text_hash": key, "vector": blobs[key]} for key in wanted]
+        # What waits does so exactly as long as its text has no vector, so these are new.
+        wanted: dict[bytes, None] = {}
+        for kind, table in EMBEDDED.items():
+            there = (table.c.text_hash.in_(chunk), table.c.waiting.is_not(None))
+            rows = connection.execute(select(table.c.id, table.c.text_hash).where(*there).order_by(table.c.id)).all()
+            if rows:
+                connection.execute(update(table).where(*there).values(waiting=None))
+                wanted.update(dict.fromkeys(row.text_hash for row in rows))
+                ready[kind].extend(row.id for row in rows)
+        if wanted:
+            connection.execute(
+                insert(vectors), [{"embedder": embedder, "text_hash": key, "vector": blobs[key]} for key in wanted]
+            )
+    for kind, ids in ready.items():
+        log(connection, kind, ids, "vector")
+    return sum(map(len, ready.values()))
+
+
+def with_vector(connection: Connection, rules: Rules, hashes: Collection[bytes]) -> set[bytes]:
+    """Those hashes that have a vector of the base's embedder."""
+    if rules.embedder is None:
+        return set()
+    return {
+        found
+        for chunk in chunks(hashes)
+        for (found,) in connection.execute(
+            select(vectors.c.text_hash).where(vectors.c.embedder == rules.embedder, vectors.c.text_hash.in_(chunk))
         )
-        connection.execute(
-            update(passages)
-            .where(passages.c.text_hash.in_(list(wanted)), passages.c.waiting.is_not(None))
-            .values(waiting=None)
-        )
-        embedded.extend(row.id for row in rows)
-    log(connection, embedded, "vector")
-    return len(embedded)
+    }
+
+
+def forget_unused(connection: Connection, hashes: Iterable[bytes] | None = None) -> None:
+    """Delete those vectors, of all if no hashes are named, whose text nothing has any more."""
+    used = [exists().where(table.c.text_hash == vectors.c.text_hash) for table in EMBEDDED.values()]
+    unused = delete(vectors).where(*(~one for one in used))
+    if hashes is None:
+        connection.execute(unused)
+        return
+    for chunk in chunks(hashes):
+        connection.execute(unused.where(vectors.c.text_hash.in_(chunk)))
 
 
 def read(connection: Connection, ids: Collection[int]) -> dict[int, NDArray[np.float16]]:

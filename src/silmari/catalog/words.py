@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from silmari.catalog.vector_cache import text_hash
-from silmari.model import DateSource, Document, Passage
+from silmari.model import DateSource, Document, Passage, RelationMode
 
 FileStatus = Literal["ok", "skipped", "failed"]
 Outcome = Literal["added", "updated", "unchanged"]
@@ -91,14 +91,56 @@ class Named(NamedTuple):
         names: As `silmari.language.names.passage_names` gives them, joined by blanks.
         file_title: The title that its file's name gives, where the content has none; else empty.
         document_id: Of its document.
-        triplets: With a document's first passage: the given triplets, as a JSON list; else empty.
+        given: Keys of the entities that its relations tie, sorted, joined by blanks.
     """
 
     id: int
     names: str
     file_title: str = ""
     document_id: int = 0
-    triplets: str = ""
+    given: str = ""
+
+
+class EntityRow(NamedTuple):
+    """An entity as the graph needs it; see `silmari.model.Entity`."""
+
+    id: int
+    key: str
+    name: str
+
+
+class Stated(NamedTuple):
+    """A relation as the graph needs it: the entities it ties, and the passages that state it, ascending."""
+
+    id: int
+    subject: int
+    object: int
+    passages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactsChange:
+    """What became of entities and relations up to change number `seq`.
+
+    Those that were touched and are not listed are gone.
+    """
+
+    seq: int
+    touched_entities: tuple[int, ...]
+    entities: tuple[EntityRow, ...]
+    touched_relations: tuple[int, ...]
+    relations: tuple[Stated, ...]
+
+
+class Counts(NamedTuple):
+    """How many items of each kind there are, and how many of them wait for a vector."""
+
+    passages: int
+    pending: int
+    relations: int
+    relations_pending: int
+    entities: int
+    entities_pending: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +187,14 @@ class ReadDocument:
     Attributes:
         name_title: What its name suggests as title: the file's stem, NFC; empty for records.
         name_tokens: The tokens of `name_title`, joined by single blanks.
+        relations: Where its relations shall come from; None: as it was, else as it brings.
     """
 
     document: Document
     passages: Sequence[AnalysedPassage]
     name_title: str = ""
     name_tokens: str = ""
+    relations: RelationMode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +204,7 @@ class StoredDocument:
     Attributes:
         uri: Its best source; `also` are the others that hold the same content.
         passages: How many it has, and `pending`: how many of them wait for a vector.
+        relations: Where its relations come from.
     """
 
     id: int
@@ -172,6 +217,7 @@ class StoredDocument:
     pending: int
     notes: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    relations: RelationMode = "sentences"
 
     def as_json(self) -> dict[str, Any]:
         """The shape that ``list --json`` prints."""
@@ -183,6 +229,7 @@ class StoredDocument:
             "date_source": self.date_source,
             "passages": self.passages,
             "pending": self.pending,
+            "relations": self.relations,
             "notes": list(self.notes),
             "also": list(self.also),
         }
@@ -193,10 +240,13 @@ class Statistics:
     """What a base holds.
 
     Attributes:
-        pending: Items left to do, by stage; ``vectors`` counts passages.
+        pending: Items left to do, by stage: ``vectors`` of passages, relations and entities, and passages that
+            wait for the extraction of ``relations`` by a model.
         categories: Documents by category.
         failed: Files that could not be read; an earlier version of one may still be searchable.
         skipped: Files that hold nothing that can be read.
+        relations: How many are stated; `entities`: how many they tie.
+        failed_extractions: Passages whose relations no model could give.
     """
 
     documents: int
@@ -205,3 +255,6 @@ class Statistics:
     categories: Mapping[str, int]
     failed: tuple[FileState, ...] = field(default=())
     skipped: tuple[FileState, ...] = field(default=())
+    relations: int = 0
+    entities: int = 0
+    failed_extractions: int = 0

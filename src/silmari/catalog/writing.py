@@ -7,15 +7,17 @@ source, and a vector as long as a passage has its text.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from silmari.catalog.changes import log, log_new
 from silmari.catalog.effective import Content, Effective, SourceRow, content_key, content_of, effective, source_of, turn
+from silmari.catalog.facts import NO_TRIPLETS, attached_to, lists, restate, withdraw
 from silmari.catalog.rules import Rules, chunks, to_json
-from silmari.catalog.schema import documents, passages, sources, take_numbers, vectors
+from silmari.catalog.schema import attached, documents, passages, sources, take_numbers
+from silmari.catalog.vectors import forget_unused, with_vector
 from silmari.catalog.words import Outcome, ReadDocument, storable
 
 _LINES = 5_000
@@ -43,17 +45,24 @@ def put(connection: Connection, path: str | None, batch: Sequence[ReadDocument])
     )
     fresh = {key: wanted[uri] for uri, key in keys.items() if key not in ids}
     ids.update(zip(fresh, take_numbers(connection, "document", len(fresh)), strict=True))
-    rows = {uri: source_of(read, uri, path, ids[keys[uri]]) for uri, read in wanted.items()}
+    rows = {uri: _kept(former.get(uri), source_of(read, uri, path, ids[keys[uri]])) for uri, read in wanted.items()}
     placed = defaultdict(list)
     for row in rows.values():
         placed[row.document_id].append(row)
 
-    _insert_documents(connection, rules, {key: (ids[key], read, placed[ids[key]]) for key, read in fresh.items()})
+    extra = attached_to(connection, wanted)
+    modes = _insert_documents(
+        connection,
+        rules,
+        {key: (ids[key], read, placed[ids[key]]) for key, read in fresh.items()},
+        {row.document_id for uri, row in rows.items() if uri in extra},
+    )
     changed = [row for uri, row in rows.items() if former.get(uri) != row]
     for chunk in chunks(row.uri for row in changed if row.uri in former):
         connection.execute(delete(sources).where(sources.c.uri.in_(chunk)))
     if changed:
         connection.execute(insert(sources), [row._asdict() for row in changed])
+    restate(connection, rules, [number for number, mode in modes.items() if mode != "sentences"], fresh=True)
     touched = {row.document_id for row in changed}
     touched |= {former[row.uri].document_id for row in changed if row.uri in former}
     settle(connection, rules, touched - {ids[key] for key in fresh})
@@ -66,6 +75,7 @@ def take_away(connection: Connection, uris: Iterable[str]) -> None:
     for chunk in chunks(uris):
         touched |= {row.document_id for row in _sources(connection, sources.c.uri.in_(chunk))}
         connection.execute(delete(sources).where(sources.c.uri.in_(chunk)))
+        connection.execute(delete(attached).where(attached.c.uri.in_(chunk)))
     settle(connection, Rules.read(connection), touched)
 
 
@@ -75,19 +85,26 @@ def settle(connection: Connection, rules: Rules, touched: Iterable[int]) -> None
     Passages whose date, name tokens or title changed are logged again, since engines and the graph go by them.
     """
     dead: list[int] = []
+    stating: list[int] = []
     for chunk in chunks(sorted(touched)):
         standing = defaultdict(list)
         for row in _sources(connection, sources.c.document_id.in_(chunk)):
             standing[row.document_id].append(row)
+        extra = attached_to(connection, [row.uri for rows in standing.values() for row in rows])
         dead.extend(number for number in chunk if number not in standing)
         again = []
+        lines: list[dict[str, Any]] = []
         for stored in connection.execute(select(documents).where(documents.c.id.in_(list(standing)))).all():
             content = Content(stored.content_title, stored.content_date, stored.content_date_source)
-            now = effective(content, standing[stored.id], rules.file_time_dates)
+            places = standing[stored.id]
+            brings = stored.triplets != NO_TRIPLETS or any(row.uri in extra for row in places)
+            now = effective(content, places, rules.file_time_dates, brings)
             before = Effective(**{name: getattr(stored, name) for name in Effective._fields})
+            if {before.relations, now.relations} != {"sentences"}:
+                stating.append(stored.id)
             if now == before:
                 continue
-            connection.execute(update(documents).where(documents.c.id == stored.id).values(now._asdict()))
+            lines.append({"number": stored.id, **{f"new_{name}": value for name, value in now._asdict().items()}})
             if now.day != before.day:
                 connection.execute(
                     update(passages)
@@ -96,12 +113,25 @@ def settle(connection: Connection, rules: Rules, touched: Iterable[int]) -> None
                 )
             if (now.day, now.name_tokens, now.title) != (before.day, before.name_tokens, before.title):
                 again.append(stored.id)
+        if lines:
+            connection.execute(
+                update(documents)
+                .where(documents.c.id == bindparam("number"))
+                .values({name: bindparam(f"new_{name}") for name in Effective._fields}),
+                lines,
+            )
         _log_again(connection, again)
-    _remove_documents(connection, dead)
+    restate(connection, rules, stating)
+    _remove_documents(connection, rules, dead)
 
 
 def _sources(connection: Connection, condition: Any) -> list[SourceRow]:
     return [SourceRow(*row) for row in connection.execute(select(*_SOURCE).where(condition))]
+
+
+def _kept(former: SourceRow | None, row: SourceRow) -> SourceRow:
+    """The row of a source, with what was asked for its relations before if nothing is asked now."""
+    return row if former is None or row.relations else row._replace(relations=former.relations)
 
 
 def _outcome(former: SourceRow | None, now: SourceRow) -> Outcome:
@@ -111,15 +141,26 @@ def _outcome(former: SourceRow | None, now: SourceRow) -> Outcome:
 
 
 def _insert_documents(
-    connection: Connection, rules: Rules, fresh: Mapping[str, tuple[int, ReadDocument, list[SourceRow]]]
-) -> None:
+    connection: Connection,
+    rules: Rules,
+    fresh: Mapping[str, tuple[int, ReadDocument, list[SourceRow]]],
+    enriched: Collection[int],
+) -> dict[int, str]:
+    """Store new documents with their passages; returns where the relations of each come from.
+
+    Args:
+        connection: In a write transaction.
+        rules: Of the base.
+        fresh: Number, content and places of each, by content key.
+        enriched: Those that have triplets attached.
+    """
     if not fresh:
-        return
-    rows = []
+        return {}
+    rows: list[dict[str, Any]] = []
     waiting: dict[int, int] = {}
     for key, (number, read, places) in fresh.items():
         content, document = content_of(read), read.document
-        now = effective(content, places, rules.file_time_dates)
+        now = effective(content, places, rules.file_time_dates, bool(document.triplets) or number in enriched)
         rows.append(
             {
                 "id": number,
@@ -128,7 +169,7 @@ def _insert_documents(
                 "content_title": content.title,
                 "content_date": content.date,
                 "content_date_source": content.date_source,
-                "triplets": to_json([[one.subject, one.predicate, one.object] for one in document.triplets]),
+                "triplets": to_json(lists(document.triplets)),
                 "notes": to_json(document.notes),
                 **now._asdict(),
             }
@@ -137,7 +178,7 @@ def _insert_documents(
     connection.execute(insert(documents), rows)
     reads = {number: read for number, read, _ in fresh.values()}
     numbers = take_numbers(connection, "passage", sum(len(read.passages) for read in reads.values()))
-    embedded = _embedded(
+    embedded = with_vector(
         connection, rules, {analysed.text_hash for read in reads.values() for analysed in read.passages}
     )
     ready: list[int] = []
@@ -145,8 +186,9 @@ def _insert_documents(
     for lines in chunks(_lines(reads, waiting, embedded, numbers), _LINES):
         connection.execute(insert(passages), lines)
         ready.extend(line["id"] for line in lines if line["waiting"] is None)
-    log_new(connection, numbers, "text")
-    log_new(connection, ready, "vector")
+    log_new(connection, "passage", numbers, "text")
+    log_new(connection, "passage", ready, "vector")
+    return {row["id"]: row["relations"] for row in rows}
 
 
 def _lines(
@@ -173,31 +215,19 @@ def _lines(
             }
 
 
-def _embedded(connection: Connection, rules: Rules, hashes: Iterable[bytes]) -> set[bytes]:
-    """Those hashes that have a vector of the base's embedder."""
-    if rules.embedder is None:
-        return set()
-    return {
-        found
-        for chunk in chunks(hashes)
-        for (found,) in connection.execute(
-            select(vectors.c.text_hash).where(vectors.c.embedder == rules.embedder, vectors.c.text_hash.in_(chunk))
-        )
-    }
-
-
 def _log_again(connection: Connection, numbers: Sequence[int]) -> None:
     for chunk in chunks(numbers):
         rows = connection.execute(
             select(passages.c.id, passages.c.waiting).where(passages.c.document_id.in_(chunk)).order_by(passages.c.id)
         ).all()
-        log(connection, [row.id for row in rows], "text")
-        log(connection, [row.id for row in rows if row.waiting is None], "vector")
+        log(connection, "passage", [row.id for row in rows], "text")
+        log(connection, "passage", [row.id for row in rows if row.waiting is None], "vector")
 
 
-def _remove_documents(connection: Connection, numbers: Sequence[int]) -> None:
+def _remove_documents(connection: Connection, rules: Rules, numbers: Sequence[int]) -> None:
     if not numbers:
         return
+    withdraw(connection, rules, numbers)
     hashes: dict[bytes, None] = {}
     for chunk in chunks(numbers):
         rows = connection.execute(
@@ -207,12 +237,7 @@ def _remove_documents(connection: Connection, numbers: Sequence[int]) -> None:
         ).all()
         connection.execute(delete(passages).where(passages.c.document_id.in_(chunk)))
         connection.execute(delete(documents).where(documents.c.id.in_(chunk)))
-        log(connection, [row.id for row in rows], "text")
-        log(connection, [row.id for row in rows if row.waiting is None], "vector")
+        log(connection, "passage", [row.id for row in rows], "text")
+        log(connection, "passage", [row.id for row in rows if row.waiting is None], "vector")
         hashes.update(dict.fromkeys(row.text_hash for row in rows))
-    for keys in chunks(hashes):
-        connection.execute(
-            delete(vectors).where(
-                vectors.c.text_hash.in_(keys), ~exists().where(passages.c.text_hash == vectors.c.text_hash)
-            )
-        )
+    forget_unused(connection, hashes)

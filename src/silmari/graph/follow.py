@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from silmari.catalog.words import Named, NamesChange
-from silmari.graph.given import with_given
 from silmari.graph.links import Link, Links
 
 T = TypeVar("T")
@@ -30,12 +29,10 @@ class Following:
 
     Args:
         log: The catalog.
-        given: Whether the triplets that came with documents count.
     """
 
-    def __init__(self, log: NamesLog, *, given: bool = False) -> None:
+    def __init__(self, log: NamesLog) -> None:
         self._log = log
-        self._given = given
         self._lock = threading.Lock()
         self._links: Links | None = None
         self._epoch, self._seq = "", 0
@@ -49,15 +46,12 @@ class Following:
         if self._links is not None:
             change = self._log.names_since(self._epoch, self._seq, _MOST)
             if change is not None:
-                self._links.update(change.touched, self._rows(change.found))
+                self._links.update(change.touched, change.found)
                 self._seq = change.seq
                 return self._links
         return self._log.all_names(self._start)
 
-    def _rows(self, rows: Iterable[Named]) -> Iterable[Named]:
-        return with_given(rows) if self._given else rows
-
     def _start(self, epoch: str, seq: int, rows: Iterator[Named]) -> Links:
-        self._links = Links(self._rows(rows))
+        self._links = Links(rows)
         self._epoch, self._seq = epoch, seq
         return self._links

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from silmari.catalog.words import Named
-from silmari.language.names import GIVEN, MARKED, TITLE, title_keys
+from silmari.language.names import MARKED, TITLE, telling, title_keys
 
 Kind = Literal["title", "topic", "mention", "given"]
 Ints = NDArray[np.int32]
@@ -155,10 +155,11 @@ class Links:
                 roles[name[1:]] = _NAMED | _TITLE
             elif name[0] == MARKED:
                 marked.append(name[1:])
-            elif name[0] == GIVEN:
-                roles[name[1:]] = roles.get(name[1:], _NAMED) | _GIVEN
             else:
                 roles.setdefault(name, _NAMED)
+        for name in row.given.split():
+            if telling(name):
+                roles[name] = roles.get(name, _NAMED) | _GIVEN
         if not titled:
             for name in marked:
                 roles[name] = roles.get(name, _NAMED) | _TOPIC

@@ -53,10 +53,9 @@ _COMMON = STOP_WORDS | QUESTION_WORDS | _OPENERS
 _STOP = re.compile(r"(?<=[a-z]{2})[.!?]\s")
 
 
-# What a key in `passage_names` may begin with; none of a name's own does. `GIVEN` is for names of given triplets.
+# What a key in `passage_names` may begin with; none of a name's own does.
 TITLE = "="
 MARKED = "~"
-GIVEN = "+"
 
 
 def passage_names(context: str, text: str, shown: str, nouns: Sequence[Noun], begin: int) -> list[str]:
@@ -99,10 +98,11 @@ def entity_keys(names: Iterable[str]) -> list[str]:
 def name_keys(spelled: Iterable[str]) -> list[str]:
     """Distinct keys, in order, of those that name something."""
     found = (_EDGES.sub("", key(one)) for one in spelled if len(one) <= MAX_NAME_CHARS)
-    return [one for one in dict.fromkeys(found) if _telling(one)]
+    return [one for one in dict.fromkeys(found) if telling(one)]
 
 
-def _telling(one: str) -> bool:
+def telling(one: str) -> bool:
+    """Whether a key says something: it has a letter, more than one character, and is no common word."""
     return len(one) > 1 and one not in _COMMON and any(char.isalpha() for char in one)
 
 

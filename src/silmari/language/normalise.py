@@ -16,7 +16,7 @@ _INVISIBLE = re.compile(
 )
 # The Korean middle dot as it is typed is a letter to NFKC (an old vowel): 연구ㆍ개발 would become one word.
 _MIDDLE_DOT = str.maketrans({"ㆍ": "·"})
-_UNSAFE = re.compile("[\x00\ud800-\udfff]")
+UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _COMPANY = re.compile(r"\(주\)|주식회사")
 _BLANKS = re.compile(r"\s+")
 # Long particles end no name; short ones might (김정은, 고양이), so they need a longer stem. The final
@@ -64,7 +64,7 @@ def clean(text: str) -> str:
     Embedders crash on some compatibility ligatures (U+FDFA) and on what cannot be encoded; both are
     written out or blanked here.
     """
-    safe = _UNSAFE.sub(" ", text[:_MAX_RAW_CHARS]).translate(_MIDDLE_DOT)
+    safe = UNSAFE.sub(" ", text[:_MAX_RAW_CHARS]).translate(_MIDDLE_DOT)
     return unicodedata.normalize("NFKC", safe)[:MAX_EMBEDDED_CHARS]
 
 

@@ -1,0 +1,70 @@
+"""Triplets that a user brings with documents: which ones are sound, and which passage each belongs to."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from silmari.language.names import MARKED, TITLE, entity_keys
+from silmari.language.normalise import UNSAFE, key
+from silmari.model import Triplet
+
+MAX_NAME_CHARS = 200
+
+
+def sound(triplet: Triplet) -> Triplet | None:
+    """The triplet as it is stored, or None for one whose subject or object names nothing.
+
+    Spellings are kept, in NFC, with single blanks and without what no database takes.
+    """
+    tidy = Triplet(*(_tidy(part) for part in (triplet.subject, triplet.predicate, triplet.object)))
+    return tidy if names_something(tidy.subject) and names_something(tidy.object) else None
+
+
+def names_something(name: str) -> bool:
+    """Whether a name can be that of an entity: it has a letter or digit and at most `MAX_NAME_CHARS` characters."""
+    return len(name) <= MAX_NAME_CHARS and any(char.isalnum() for char in key(name))
+
+
+def placed(names_of_passages: Sequence[str], triplets: Iterable[Triplet]) -> list[list[Triplet]]:
+    """Which triplets of a document belong to each of its passages.
+
+    A triplet belongs to the first passage that names its subject and object, else either, else to the first.
+
+    Args:
+        names_of_passages: As `silmari.language.names.passage_names` gives them, joined by blanks, in reading order.
+        triplets: Of the document.
+
+    Returns:
+        One list a passage, in the order of `triplets`; empty for a document without passages.
+    """
+    found: list[list[Triplet]] = [[] for _ in names_of_passages]
+    if len(found) < 2:
+        for one in found:
+            one.extend(triplets)
+        return found
+    naming: dict[str, dict[int, None]] = {}
+    for at, names in enumerate(names_of_passages):
+        for name in names.split():
+            naming.setdefault(name.lstrip(TITLE + MARKED), {})[at] = None
+    places: dict[tuple[str, str], int] = {}
+    for triplet in triplets:
+        ends = triplet.subject, triplet.object
+        if ends not in places:
+            places[ends] = _place([naming.get(end, {}) for end in entity_keys(ends)])
+        found[places[ends]].append(triplet)
+    return found
+
+
+def _place(naming: Sequence[dict[int, None]]) -> int:
+    """The first passage that all ends are named in, else the first that any is, else the first."""
+    if len(naming) == 2:
+        rarer, other = sorted(naming, key=len)
+        both = next((at for at in rarer if at in other), None)
+        if both is not None:
+            return both
+    return min((next(iter(passages)) for passages in naming if passages), default=0)
+
+
+def _tidy(part: str) -> str:
+    return " ".join(UNSAFE.sub(" ", unicodedata.normalize("NFC", part)).split())
