@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -29,6 +30,26 @@ class Expansion(BaseModel):
     k: int = Field(
         default=2, ge=1, le=1000, description="How many passages, where neither the call nor the settings say."
     )
+
+    def changed(self, given: Mapping[str, Any] | None) -> Expansion:
+        """These parameters with some of them replaced.
+
+        Raises:
+            UsageError: One sentence that names the first parameter that is wrong.
+        """
+        if not given:
+            return self
+        try:
+            return Expansion(**{**self.model_dump(), **given})
+        except ValidationError as error:
+            problem = error.errors()[0]
+            name = ".".join(str(part) for part in problem["loc"])
+            if problem["type"] == "extra_forbidden":
+                known = ", ".join(Expansion.model_fields)
+                raise UsageError(f"The way expansion has no parameter named {name}; it has {known}.") from None
+            raise UsageError(
+                f"The parameter {name} of the way expansion is {problem['input']!r}: {problem['msg'].lower()}."
+            ) from None
 
 
 class Settings(BaseSettings):

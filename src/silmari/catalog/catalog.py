@@ -367,6 +367,11 @@ class Catalog:
         with self._store.read() as connection:
             return fact_queries.relations_by_id(connection, ids)
 
+    def stated_in(self, passage_ids: Collection[int]) -> dict[int, list[int]]:
+        """For each passage that states relations, their ids, ascending."""
+        with self._store.read() as connection:
+            return fact_queries.relations_in(connection, passage_ids)
+
     def entities(self, ids: Collection[int]) -> dict[int, Entity]:
         """Entities in the order of `ids`; ids that are gone are left out."""
         with self._store.read() as connection:

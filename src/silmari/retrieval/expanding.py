@@ -66,7 +66,7 @@ class Expander:
             return None
         facts, mean = self.facts(), self.unrelated()
         names = named(question, facts, self.entities) if len(facts) else []
-        vectors = question.vectors([name for name, _ in names]) if names else []
+        vectors = list(question.vectors([name for name, _ in names])) if names else []
         found = expand(
             question.vector,
             [(entity, vector) for (_, entity), vector in zip(names, vectors, strict=True)],

@@ -117,7 +117,7 @@ class Expanded:
         return found[::-1]
 
 
-def named(question: Question, graph: Graph, given: Sequence[str] | None) -> list[tuple[str, int | None]]:
+def named(question: Question, graph: Graph, given: Sequence[str] | None) -> Sequence[tuple[str, int | None]]:
     """The names in a question, each with the entity of exactly that name, if there is one.
 
     They are those that the caller gives, else the known names that it mentions, else what looks like a name.

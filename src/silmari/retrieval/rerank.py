@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
 
 from silmari.errors import ProviderError
 from silmari.providers.chat import ChatModel
-from silmari.providers.faults import fault_of
 from silmari.providers.gate import Gate
 from silmari.retrieval.rerank_prompt import SCHEMA, Language, messages
-from silmari.retrieval.rerank_reply import Choice, parse
-
-if TYPE_CHECKING:
-    from langchain_core.messages import BaseMessage
-
-# What services answer that do not know `response_format`, or not with a schema.
-_REFUSED = frozenset({400, 415, 422, 501})
+from silmari.retrieval.rerank_reply import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,63 +43,36 @@ class Reranked:
     fault: str | None = None
 
 
-class Reranker:
-    """Asks one model through one gate; safe to be used by many coroutines of one loop."""
+async def rerank(
+    question: str, candidates: Sequence[Candidate], best: int, language: Language, model: ChatModel, gate: Gate
+) -> Reranked:
+    """Let a model choose, in one call.
 
-    def __init__(self, model: ChatModel, gate: Gate) -> None:
-        self.model = model
-        self.gate = gate
-        self._plain = not model.name.startswith("openai:")
+    Args:
+        question: As the user asked it.
+        candidates: In the order of what is known without a model, the likeliest first.
+        best: How many it may choose.
+        language: Of the question.
+        model: Which model.
+        gate: Through which it is called.
 
-    async def rerank(self, question: str, candidates: Sequence[Candidate], best: int, language: Language) -> Reranked:
-        """Let the model choose.
-
-        Args:
-            question: As the user asked it.
-            candidates: In the order of what is known without a model, the likeliest first.
-            best: How many it may choose.
-            language: Of the question.
-
-        Returns:
-            Its choice; never an error of the service or of the reply, which is told in `Reranked.fault`.
-        """
-        if not candidates:
-            return Reranked()
-        shown, breaks = chained(candidates)
-        texts = [candidate.text for candidate in shown]
-        asked = messages(question, texts, breaks, best, language)
-        try:
-            choice = await self._choice(asked, texts)
-        except ProviderError as error:
-            return Reranked(fault=str(error))
-        folded = " ".join(question.split()).casefold()
-        return Reranked(
-            tuple(shown[place].id for place in choice.places[:best]),
-            tuple(one for one in choice.questions if one.casefold() != folded),
-        )
-
-    async def _choice(self, asked: Sequence[BaseMessage], texts: Sequence[str]) -> Choice:
-        def validate(reply: str) -> Choice:
-            return parse(reply, texts)
-
-        if not self._plain:
-            try:
-                return await self.gate.ask(_by_schema(self.model), asked, validate, attempts=1)
-            except ProviderError as error:
-                fault = fault_of(error.__cause__) if error.__cause__ else None
-                if fault is None or fault.status not in _REFUSED:
-                    raise
-                # Asked once more without a schema, and not again with one.
-                self._plain = True
-        return await self.gate.ask(self.model, asked, validate, attempts=1)
-
-
-def _by_schema(model: ChatModel) -> ChatModel:
-    """The model, bound to reply in JSON of our schema."""
-    # In the body, and not as an argument of the client: that one raises when a reply is cut off.
-    form = {"response_format": {"type": "json_schema", "json_schema": SCHEMA}}
-    client: Any = model.client.bind(extra_body=form)
-    return replace(model, client=client)
+    Returns:
+        Its choice; never an error of the service or of the reply, which is told in `Reranked.fault`.
+    """
+    if not candidates:
+        return Reranked()
+    shown, breaks = chained(candidates)
+    texts = [candidate.text for candidate in shown]
+    asked = messages(question, texts, breaks, best, language)
+    try:
+        choice = await gate.ask(model, asked, lambda reply: parse(reply, texts), attempts=1, schema=SCHEMA)
+    except ProviderError as error:
+        return Reranked(fault=str(error))
+    folded = " ".join(question.split()).casefold()
+    return Reranked(
+        tuple(shown[place].id for place in choice.places[:best]),
+        tuple(one for one in choice.questions if one.casefold() != folded),
+    )
 
 
 def chained(candidates: Sequence[Candidate]) -> tuple[list[Candidate], frozenset[int]]:

@@ -73,18 +73,14 @@ _EXAMPLE: Mapping[Language, tuple[str, tuple[str, ...], str]] = {
 }
 # As the services that keep to a schema want it: every key required, no others.
 SCHEMA: Mapping[str, Any] = {
-    "name": "choice",
-    "strict": True,
-    "schema": {
-        "type": "object",
-        "properties": {
-            "thinking": {"type": "string"},
-            "useful": {"type": "array", "items": {"type": "integer"}},
-            "missing": {"type": "array", "items": {"type": "string"}},
-        },
-        "required": ["thinking", "useful", "missing"],
-        "additionalProperties": False,
+    "type": "object",
+    "properties": {
+        "thinking": {"type": "string"},
+        "useful": {"type": "array", "items": {"type": "integer"}},
+        "missing": {"type": "array", "items": {"type": "string"}},
     },
+    "required": ["thinking", "useful", "missing"],
+    "additionalProperties": False,
 }
 _ANGLE = re.compile(r"<(?=\s*/?\s*statements)", re.I)
 _MAX_STATEMENT = 400

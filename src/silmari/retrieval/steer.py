@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from silmari.retrieval.search import Searcher
 
 Policy = Literal["auto", "always", "never"]
+POLICIES: tuple[Policy, ...] = ("auto", "always", "never")
 # Of what a model may put first in the way `graph`.
 _BEST = 5
 
