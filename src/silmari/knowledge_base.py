@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from silmari.comparison import Comparison
     from silmari.graph.follow import Following
     from silmari.overview import Status
+    from silmari.providers.calling import Calling
 
 Filters = Filter | Mapping[str, Any]
 
@@ -138,9 +139,12 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """End background work and release files."""
-        if (answering := self.__dict__.get("_answering")) is not None:
-            self._background.run(answering.close())
+        calling: Calling | None = self.__dict__.get("_model")
+        if calling is not None:
+            self._background.run(calling.close())
         self._background.close()
+        if calling is not None:
+            calling.save()
         self._mirror.close()
         self.catalog.close()
         self._cache.close()
@@ -435,9 +439,12 @@ class KnowledgeBase:
     def status(self) -> Status:
         """What is in the base, what is pending, and which files failed."""
         from silmari.overview import Status
+        from silmari.providers.usage import Usage
 
         lag = self._mirror.follow()
         found = self.catalog.statistics()
+        if calling := self.__dict__.get("_model"):
+            calling.save()
         return Status(
             folder=str(self.folder),
             documents=found.documents,
@@ -451,6 +458,7 @@ class KnowledgeBase:
             engine_counts=self._mirror.engine.counts(),
             lag=lag,
             notes=tuple(note for note in (self._missing, self._mirror.problem) if note),
+            usage={model: Usage.of(counts).as_json() for model, counts in self.catalog.usage().items()},
         )
 
     astatus = twin(status)
@@ -597,22 +605,20 @@ class KnowledgeBase:
     @cached_property
     def _answering(self) -> Answering:
         from silmari.answering.answering import Answering
-        from silmari.providers.chat import open_chat
-        from silmari.providers.gate import Gate
 
-        chosen = self.settings
         return Answering(
-            model=None if self._llm is None else open_chat(self._llm, chosen),
-            gate=Gate(
-                concurrency=chosen.concurrency,
-                timeout=chosen.timeout,
-                total_timeout=chosen.total_timeout,
-                replies=self.catalog,
-            ),
+            calling=self._model,
             tokens=self.analyser.tokens,
-            min_relevance=chosen.min_relevance,
+            min_relevance=self.settings.min_relevance,
             similarity=None if self.embedder is None else self.embedder.similarity,
         )
+
+    @cached_property
+    def _model(self) -> Calling | None:
+        """The chat model and the gate for all its calls; None without one."""
+        from silmari.providers.calling import open_calling
+
+        return None if self._llm is None else open_calling(self._llm, self.settings, self.catalog)
 
 
 def _several(value: str | Path | Iterable[str | Path]) -> list[str | Path]:

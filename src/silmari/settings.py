@@ -100,6 +100,12 @@ class Settings(BaseSettings):
     concurrency: int = Field(16, ge=1, le=256, description="Model calls in flight at once.")
     timeout: float = Field(60.0, gt=0, description="Deadline of one model call.")
     total_timeout: float = Field(180.0, gt=0, description="Deadline of a call with all its retries.")
+    max_cost: float | None = Field(
+        None, ge=0, description="US dollars that calls of llm may cost while the base is open; none: no limit."
+    )
+    prices: dict[str, tuple[float, float]] = Field(
+        {}, description="US dollars for a million tokens in and out, by provider:model, beside the known ones."
+    )
 
     @classmethod
     def load(cls, **options: Any) -> Self:
