@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Policy = Literal["auto", "always", "never"]
 POLICIES: tuple[Policy, ...] = ("auto", "always", "never")
+# What `Hit.evidence["rerank"]` says of those that came first by a model's choice, or by its questions.
+MODEL, ASKED_BACK = "model", "asked back"
 # Of what a model may put first in the way `graph`.
 _BEST = 5
 
@@ -177,7 +179,7 @@ def marked(hits: Sequence[Hit], steer: Steer) -> list[Hit]:
     """The hits, with what a model did to them in their evidence."""
     if not steer.first:
         return list(hits)
-    by = dict.fromkeys(steer.further, "asked back") | dict.fromkeys(steer.chosen, "model")
+    by = dict.fromkeys(steer.further, ASKED_BACK) | dict.fromkeys(steer.chosen, MODEL)
     return [
         replace(hit, evidence={**hit.evidence, "rerank": by[hit.passage.id]}) if hit.passage.id in by else hit
         for hit in hits
