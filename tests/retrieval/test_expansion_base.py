@@ -141,8 +141,8 @@ def test_the_second_hop_is_reached_without_a_model(meaning: KnowledgeBase) -> No
 
 
 def test_korean_is_reached_as_english_is(meaning: KnowledgeBase) -> None:
-    hits = meaning.search(KOREAN, way="expansion", k=3, expansion={"degree": 2})
-    assert set(ids(hits)) == {"다리", "서문경", "노을선"}
+    hits = meaning.search(KOREAN, way="expansion", k=4, expansion={"degree": 2})
+    assert set(ids(hits)) >= {"다리", "서문경", "노을선"}
     last = hits[ids(hits).index("노을선")]
     told = [step.get("entity") or step.get("text") for step in last.evidence["path"]]
     assert told == [
@@ -214,7 +214,7 @@ def test_a_base_without_relations_says_what_to_do(tmp_path: Path, embedder: Word
 
 
 def test_settings_hold_the_parameters(tmp_path: Path, embedder: WordEmbeddings, monkeypatch: Any) -> None:
-    monkeypatch.setenv("SILMARI_EXPANSION", '{"degree": 2, "k": 3}')
+    monkeypatch.setenv("SILMARI_EXPANSION", '{"degree": 2, "top_k": 1, "k": 3}')
     with KnowledgeBase.open(tmp_path / "kb", embedder=embedder) as base:
         base.add_records(RECORDS)
         trace = Trace()
