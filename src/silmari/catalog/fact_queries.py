@@ -30,17 +30,19 @@ def relations_by_id(connection: Connection, ids: Collection[int]) -> dict[int, R
     return {number: found[number] for number in ids if number in found}
 
 
-def relations_in(connection: Connection, passage_ids: Collection[int]) -> dict[int, list[int]]:
-    """For each passage that states relations, their ids, ascending."""
-    found: dict[int, list[int]] = {}
-    pairs = select(statements.c.passage_id, statements.c.relation_id).distinct()
+def relations_of(connection: Connection, passage_ids: Collection[int]) -> dict[int, tuple[Relation, ...]]:
+    """The relations that passages state, by passage; those that state none are left out."""
+    stated: dict[int, dict[int, None]] = {}
     for chunk in chunks(dict.fromkeys(passage_ids)):
         rows = connection.execute(
-            pairs.where(statements.c.passage_id.in_(chunk)).order_by(statements.c.passage_id, statements.c.relation_id)
+            select(statements.c.passage_id, statements.c.relation_id)
+            .where(statements.c.passage_id.in_(chunk))
+            .order_by(statements.c.passage_id, statements.c.relation_id)
         )
         for passage, relation in rows:
-            found.setdefault(passage, []).append(relation)
-    return found
+            stated.setdefault(passage, {})[relation] = None
+    found = relations_by_id(connection, [relation for held in stated.values() for relation in held])
+    return {passage: tuple(found[relation] for relation in held) for passage, held in stated.items()}
 
 
 def entities_by_id(connection: Connection, ids: Collection[int]) -> dict[int, Entity]:

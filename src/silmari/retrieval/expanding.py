@@ -32,7 +32,7 @@ class Shelf(FactShelf, Protocol):
     def allowed(self, ids: Collection[int], where: Filter) -> Collection[int]:
         """Those passages that a filter lets through."""
 
-    def stated_in(self, ids: Sequence[int]) -> Mapping[int, Sequence[int]]:
+    def relations_of(self, passage_ids: Collection[int]) -> Mapping[int, Sequence[Relation]]:
         """The relations that passages state; passages without any are left out."""
 
 
@@ -99,14 +99,13 @@ class Expander:
 
     def stated(self, ids: Sequence[int], question: Question, most: int) -> dict[int, list[Relation]]:
         """For each passage that states relations, those most similar to the question."""
-        stated = self.shelf.stated_in(ids)
-        everyone = list({one for found in stated.values() for one in found})
+        stated = self.shelf.relations_of(ids)
+        everyone = list({one.id for found in stated.values() for one in found})
         cosines = {} if question.vector is None else self.engine.similarity("relation", question.vector, everyone)
-        kept = {
-            item: sorted(found, key=lambda one: (-cosines.get(one, -1.0), one))[:most] for item, found in stated.items()
+        return {
+            item: sorted(found, key=lambda one: (-cosines.get(one.id, -1.0), one.id))[:most]
+            for item, found in stated.items()
         }
-        relations = self.shelf.relations(list({one for found in kept.values() for one in found}))
-        return {item: [relations[one] for one in found if one in relations] for item, found in kept.items()}
 
     def ranked(self, question: Question, steer: Steer, k: int, where: Filter) -> Scored:
         """The best k passages: those of relations in their order, then the nearest ones; score ``1 / rank``."""
