@@ -25,6 +25,7 @@ Nearest = Callable[[Sequence[int], int], Sequence[int]]
 
 # A graph with more than this and as many gone as there are is better built anew.
 _WORN = 10_000
+_ROWS = ("related", "stated", "near", "named", "naming")
 
 
 class Facts:
@@ -97,6 +98,38 @@ class Facts:
             ground,
         )
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `from_arrays` needs: to be kept on disk and mapped into memory."""
+        with self._lock:
+            ground = self._ground
+            found: dict[str, NDArray[Any]] = {
+                "relations": self._relations.ids,
+                "entities": ground.entities.ids,
+                "passages": ground.passages.ids,
+                "ends": self._ends,
+            }
+            held = {"keys": self._keys.arrays()}
+            held |= {name: rows.arrays() for name, rows in zip(_ROWS, self._rows, strict=True)}
+            for name, part in held.items():
+                found |= {f"{name}.{field}": array for field, array in part.items()}
+            return found
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Facts:
+        """The same graph again; the arrays are only read."""
+        relations, entities, passages = (Numbers(arrays[name]) for name in ("relations", "entities", "passages"))
+        related, stated, *rows = (
+            Rows(arrays[f"{name}.ends"], arrays[f"{name}.columns"], arrays.get(f"{name}.counts"), numbers)
+            for name, numbers in zip(_ROWS, (relations, passages, entities, passages, entities), strict=True)
+        )
+        keys = Keys(**{name[5:]: array for name, array in arrays.items() if name.startswith("keys.")})
+        return cls(keys, relations, arrays["ends"], related, stated, Ground(entities, passages, *rows))
+
+    @property
+    def _rows(self) -> tuple[Rows, ...]:
+        ground = self._ground
+        return self._related, self._stated, ground.near, ground.named, ground.naming
+
     def __len__(self) -> int:
         """How many relations there are."""
         return self._held
@@ -122,7 +155,7 @@ class Facts:
             new = self._taken(list(found.values()))
             self._held += len(new) - sum(bool(passages) for *_, passages in old)
             for rows, triples in zip(
-                (self._related, self._stated, ground.near, ground.named, ground.naming),
+                self._rows,
                 zip(_entries(old, -1), _entries(new, 1), strict=True),
                 strict=True,
             ):
@@ -180,6 +213,24 @@ class Facts:
             parts = np.split(self._ground.passages.ids[columns], np.cumsum(lengths)[:-1])
             known = (item for item, place in zip(wanted, at.tolist(), strict=True) if place >= 0)
             return {item: tuple(part.tolist()) for item, part in zip(known, parts, strict=False) if len(part)}
+
+    def entities_of(self, passages: Iterable[int]) -> dict[int, list[int]]:
+        """The ends of the relations that each passage states, by id; passages that state none are left out."""
+        with self._lock:
+            wanted = list(dict.fromkeys(passages))
+            return _parted(wanted, self._ground.passages.places(wanted), self._ground.naming, self._ground.entities)
+
+    def stating(self, entities: Iterable[int]) -> dict[int, list[int]]:
+        """The passages that state a relation of each entity, by id; entities without one are left out."""
+        with self._lock:
+            wanted = list(dict.fromkeys(entities))
+            return _parted(wanted, self._ground.entities.places(wanted), self._ground.named, self._ground.passages)
+
+    def keys(self, entities: Sequence[int]) -> list[str]:
+        """The keys of entities, in their order; empty for those that are gone."""
+        with self._lock:
+            places = self._ground.entities.places(list(entities)).tolist()
+            return [self._keys.key(place) if place >= 0 else "" for place in places]
 
     def passage_counts(self, entities: Sequence[int]) -> list[int]:
         """In how many passages each entity is an end of a relation."""
@@ -255,6 +306,14 @@ class Facts:
             if self._walker is None or self._walker[0][:2] != asked[:2] or self._walker[0][2] is not extra:
                 self._walker = asked, Walker(self._ground, entity_edges, hubs, extra)
             return self._walker[1].walk(entities, passages, top, damping, steps or steps_for(damping))
+
+
+def _parted(wanted: Sequence[int], places: Ints, rows: Rows, columns: Numbers) -> dict[int, list[int]]:
+    """The ids in the row of each of `wanted`, ascending; empty rows are left out."""
+    known = [item for item, place in zip(wanted, places.tolist(), strict=True) if place >= 0]
+    lengths, found, _ = rows.gather(places[places >= 0])
+    parts = np.split(columns.ids[found], np.cumsum(lengths)[:-1])
+    return {item: sorted(part.tolist()) for item, part in zip(known, parts, strict=False) if len(part)}
 
 
 def _listed(ids: Ints) -> list[int]:

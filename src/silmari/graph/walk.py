@@ -93,15 +93,12 @@ class Walker:
         return _best(self._ground.passages.ids, at, [pair for pair in apart if pair[1] > 0], top)
 
     def _steps(self, starts: tuple[Floats, Floats], damping: float, steps: int) -> tuple[Floats, Floats]:
-        fresh = tuple(start * np.float32(1 - damping) for start in starts)
+        fresh = starts[0] * np.float32(1 - damping), starts[1] * np.float32(1 - damping)
         limit = _SPARSE * (self._ground.near.entries + 2 * self._ground.named.entries)
         here = starts
         sparse = True
         for left in reversed(range(steps)):
-            out = tuple(
-                np.divide(mass, sums, out=np.zeros_like(mass), where=sums > 0)
-                for mass, sums in zip(here, self._sums, strict=True)
-            )
+            out = _shared(here[0], self._sums[0]), _shared(here[1], self._sums[1])
             step = self._follow(*out, limit) if sparse else None
             sparse = step is not None
             if step is not None:
@@ -144,6 +141,11 @@ class Walker:
     def _padded(self, vector: Floats, side: int) -> Floats:
         missing = self._sizes[side] - len(vector)
         return np.pad(vector, (0, missing)) if missing else vector
+
+
+def _shared(masses: Floats, sums: Floats) -> Floats:
+    """What goes along an edge of weight 1; what stands where there is no edge is lost."""
+    return np.divide(masses, sums, out=np.zeros_like(masses), where=sums > 0)
 
 
 def _pushed(rows: Rows, at: NDArray[np.int64], masses: Floats, power: float, width: int) -> Floats:

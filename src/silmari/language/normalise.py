@@ -22,7 +22,9 @@ _BLANKS = re.compile(r"\s+")
 # Titles that say nothing of whose name it is, before or after what surely is a person's full name.
 _MISTER = re.compile(r"\s*(?:dr|mr|ms|prof|professor)\b\.?\s+(?=\S+\s+\S)", re.IGNORECASE)
 _CAPITALS = re.compile(r"(?:[^\W\d_a-z]\S*(?:\s+|$))+")
-_SSI = re.compile(r"\s*([김이박최정강조윤장임한오서신권황안송류유전홍고문양손배백허남심노하곽성차주우구][가-힣]{2})\s+씨")
+_SSI = re.compile(
+    r"\s*([김이박최정강조윤장임한오서신권황안송류유전홍고문양손배백허남심노하곽성차주우구][가-힣]{2})\s+씨"
+)
 # Long particles end no name; short ones might (김정은, 고양이), so they need a longer stem. The final
 # consonant of the stem decides which of a pair is a particle at all.
 _AFTER_ANY = (
