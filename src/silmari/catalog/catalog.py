@@ -47,7 +47,7 @@ from silmari.catalog.words import (
 )
 from silmari.engine.base import Change
 from silmari.errors import UnreadableError
-from silmari.model import Entity, Filter, Passage, Relation, RelationMode, Source, Triplet
+from silmari.model import Entity, Filter, Kind, Passage, Relation, RelationMode, Source, Triplet
 
 T = TypeVar("T")
 _DOCUMENTS_A_TRANSACTION = 500
@@ -245,10 +245,10 @@ class Catalog:
         with self._store.write() as connection:
             return vectors.store(connection, embedder, found)
 
-    def vectors(self, ids: Collection[int]) -> dict[int, NDArray[np.float16]]:
-        """The vectors of passages, each of shape (dim,); those that have none are left out."""
+    def vectors(self, ids: Collection[int], kind: Kind = "passage") -> dict[int, NDArray[np.float16]]:
+        """The vectors of items of a kind, each of shape (dim,); those that have none are left out."""
         with self._store.read() as connection:
-            return vectors.read(connection, ids)
+            return vectors.read(connection, ids, kind)
 
     # The log
 

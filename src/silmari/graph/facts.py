@@ -181,6 +181,24 @@ class Facts:
             known = (item for item, place in zip(wanted, at.tolist(), strict=True) if place >= 0)
             return {item: tuple(part.tolist()) for item, part in zip(known, parts, strict=False) if len(part)}
 
+    def entities_of(self, passages: Iterable[int]) -> dict[int, list[int]]:
+        """The ends of the relations that each passage states, by id; passages that state none are left out."""
+        with self._lock:
+            wanted = list(dict.fromkeys(passages))
+            return _parted(wanted, self._ground.passages.places(wanted), self._ground.naming, self._ground.entities)
+
+    def stating(self, entities: Iterable[int]) -> dict[int, list[int]]:
+        """The passages that state a relation of each entity, by id; entities without one are left out."""
+        with self._lock:
+            wanted = list(dict.fromkeys(entities))
+            return _parted(wanted, self._ground.entities.places(wanted), self._ground.named, self._ground.passages)
+
+    def keys(self, entities: Sequence[int]) -> list[str]:
+        """The keys of entities, in their order; empty for those that are gone."""
+        with self._lock:
+            places = self._ground.entities.places(list(entities)).tolist()
+            return [self._keys.key(place) if place >= 0 else "" for place in places]
+
     def passage_counts(self, entities: Sequence[int]) -> list[int]:
         """In how many passages each entity is an end of a relation."""
         with self._lock:
@@ -255,6 +273,14 @@ class Facts:
             if self._walker is None or self._walker[0][:2] != asked[:2] or self._walker[0][2] is not extra:
                 self._walker = asked, Walker(self._ground, entity_edges, hubs, extra)
             return self._walker[1].walk(entities, passages, top, damping, steps or steps_for(damping))
+
+
+def _parted(wanted: Sequence[int], places: Ints, rows: Rows, columns: Numbers) -> dict[int, list[int]]:
+    """The ids in the row of each of `wanted`, ascending; empty rows are left out."""
+    known = [item for item, place in zip(wanted, places.tolist(), strict=True) if place >= 0]
+    lengths, found, _ = rows.gather(places[places >= 0])
+    parts = np.split(columns.ids[found], np.cumsum(lengths)[:-1])
+    return {item: sorted(part.tolist()) for item, part in zip(known, parts, strict=False) if len(part)}
 
 
 def _listed(ids: Ints) -> list[int]:
