@@ -15,7 +15,7 @@ import re
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -55,6 +55,10 @@ class StandIn:
         retry_after: Value of the Retry-After header of a 429 or 503; None for none.
         delay: Seconds before a "slow" reply, and in all between the pieces of a "slow-stream".
         said: If set, the text of every answer.
+        replier: If set, makes the text of every answer from the request's body.
+        schemas: Whether a request for JSON by a schema is understood; else it is refused with 400.
+
+    An entry of `script` that begins with ``say:`` is the text of that answer.
     """
 
     behaviour: str = "answer"
@@ -62,6 +66,8 @@ class StandIn:
     retry_after: str | None = "0.2"
     delay: float = 2.0
     said: str | None = None
+    replier: Callable[[dict[str, Any]], str] | None = None
+    schemas: bool = True
     port: int = 0
     requests: list[Request] = field(default_factory=list)
     in_flight: int = 0
@@ -100,6 +106,16 @@ class StandIn:
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
             return behaviour
 
+    def text(self, body: dict[str, Any], behaviour: str) -> str:
+        """The answer to a request."""
+        if behaviour.startswith("say:"):
+            return behaviour.removeprefix("say:")
+        if self.said is not None:
+            return self.said
+        if self.replier is not None and behaviour in ("answer", "slow"):
+            return self.replier(body)
+        return reply(body, behaviour)
+
     def done(self) -> None:
         with self.lock:
             self.in_flight -= 1
@@ -127,15 +143,16 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if behaviour == "slow":
                 time.sleep(standin.delay)
-            if behaviour in STATUS:
+            if "response_format" in body and not standin.schemas:
+                self._refuse("400")
+            elif behaviour in STATUS:
                 self._refuse(behaviour)
             elif behaviour == "garbage":
                 self._send(200, b"<html>no JSON here</html>", "text/html")
             elif self.path.endswith("/embeddings"):
                 self._send(200, json.dumps(embeddings(body)).encode())
             elif self.path.endswith("/chat/completions"):
-                text = reply(body, behaviour) if standin.said is None else standin.said
-                self._chat(body, text, behaviour)
+                self._chat(body, standin.text(body, behaviour), behaviour)
             else:
                 self._send(404, json.dumps({"error": {"message": f"no such path {self.path}"}}).encode())
         finally:

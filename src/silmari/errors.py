@@ -48,3 +48,7 @@ class ProviderError(SilmariError):
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
         self.retryable = retryable
+
+
+class BudgetError(ProviderError):
+    """A model was not called, since the call could cost more than `max_cost` allows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -18,6 +18,7 @@ class Status:
         engine_counts: ``texts`` and ``vectors`` that the engine holds.
         lag: Changes that the engine does not show yet.
         notes: Sentences about the whole, such as why there is no embedder.
+        usage: Calls, tokens and cost of each chat model since the base was made.
     """
 
     folder: str
@@ -32,6 +33,7 @@ class Status:
     engine_counts: Mapping[str, int]
     lag: int
     notes: tuple[str, ...] = ()
+    usage: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The shape that ``status --json`` prints."""
@@ -48,4 +50,5 @@ class Status:
             "engine_counts": dict(self.engine_counts),
             "lag": self.lag,
             "notes": list(self.notes),
+            "usage": {model: dict(counts) for model, counts in self.usage.items()},
         }

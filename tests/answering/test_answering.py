@@ -12,7 +12,6 @@ from answering_hits import hit, tokens, weigh
 from silmari.answering.answer import Answer
 from silmari.answering.answering import Answering
 from silmari.model import Hit
-from silmari.providers.gate import Gate
 from silmari.retrieval.trace import Trace
 
 
@@ -22,7 +21,7 @@ def ask(
     similarity: Callable[[str, Sequence[str]], Sequence[float]] | None = None,
     min_relevance: float = 0.25,
 ) -> Answer:
-    answering = Answering(None, Gate(), tokens, min_relevance, similarity)
+    answering = Answering(None, tokens, min_relevance, similarity)
 
     async def last() -> Any:
         async for piece in answering.pieces(question, hits, weigh(question), Trace()):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from silmari.errors import ProviderError
+from silmari.errors import BudgetError, ProviderError
 from silmari.providers.chat import ChatModel, open_chat
 from silmari.providers.gate import Gate, reply_key
 from silmari.settings import Settings
@@ -246,3 +246,116 @@ def test_keys_of_replies() -> None:
     assert reply_key(ASKED) == reply_key(list(ASKED))
     assert reply_key(ASKED) != reply_key([HumanMessage("other")])
     assert len(reply_key([HumanMessage("\ud800")])) == 64
+
+
+def priced(**options: Any) -> Gate:
+    """A gate that knows the stand-in's price: a dollar for a thousand tokens."""
+    return Gate(prices={"openai:gpt-4o-mini": (1000.0, 1000.0)}, **options)
+
+
+def test_a_call_that_would_cost_too_much_is_not_made(service: StandIn, model: ChatModel, on_loop: OnLoop) -> None:
+    gate = priced(max_cost=0.1)
+    with pytest.raises(BudgetError, match="max_cost"):
+        on_loop(gate.ask(model, ASKED, str))
+    with pytest.raises(BudgetError, match="max_cost"):
+        on_loop(streamed(gate, model))
+    assert not service.requests
+    # The next one may be too much although this one is not.
+    gate = priced(max_cost=0.6)
+    assert on_loop(gate.ask(model, ASKED, str)) == ANSWER
+    assert 0 < gate.usage.spent < 0.6
+    with pytest.raises(BudgetError):
+        on_loop(gate.ask(model, ASKED, str))
+    assert len(service.requests) == 1
+
+
+def test_calls_under_way_count_against_the_limit(service: StandIn, model: ChatModel, on_loop: OnLoop) -> None:
+    service.behaviour, service.delay = "slow", 0.3
+    gate = priced(max_cost=1.3)
+
+    async def three() -> list[Any]:
+        calls = (gate.ask(model, [HumanMessage(f"Question: {n}")], str) for n in range(3))
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    told = on_loop(three())
+    assert sum(isinstance(one, BudgetError) for one in told) == 1
+    assert len(service.requests) == 2
+
+
+def test_without_a_price_nothing_is_held_back_but_it_is_said(
+    service: StandIn, model: ChatModel, on_loop: OnLoop
+) -> None:
+    gate = Gate(max_cost=0.0)
+    assert "openai:gpt-4o-mini" in gate.unwatched(model)
+    assert on_loop(gate.ask(model, ASKED, str)) == ANSWER
+    assert gate.usage.cost is None
+    assert not Gate().unwatched(model) and not priced(max_cost=1.0).unwatched(model)
+
+
+def test_a_part_counts_apart_and_in_the_whole(service: StandIn, model: ChatModel, on_loop: OnLoop) -> None:
+    gate = priced()
+    one, other = gate.part(), gate.part(max_cost=0.1)
+    assert on_loop(one.ask(model, ASKED, str)) == ANSWER
+    with pytest.raises(BudgetError):
+        on_loop(other.ask(model, ASKED, str))
+    assert (one.usage.calls, other.usage.calls, gate.usage.calls) == (1, 0, 1)
+    assert gate.usage == one.usage
+
+
+def test_a_useless_reply_is_shown_to_the_model_again(service: StandIn, model: ChatModel, on_loop: OnLoop) -> None:
+    def numbered(text: str) -> int:
+        try:
+            return int(text)
+        except ValueError:
+            raise ValueError("it is no number") from None
+
+    replies = Replies()
+    gate = Gate(replies=replies)
+    service.script = ["say:seven", "say:7"]
+    assert on_loop(gate.ask(model, ASKED, numbered)) == 7
+    _, bad, wrong = service.requests[1].body["messages"]
+    assert (bad["role"], bad["content"]) == ("assistant", "seven")
+    assert wrong["role"] == "user" and "it is no number" in wrong["content"]
+    # Kept for the first question, though a second one brought it.
+    assert on_loop(gate.ask(model, ASKED, numbered)) == 7
+    assert len(service.requests) == 2
+    service.script = ["say:eight", "say:nine"]
+    with pytest.raises(ProviderError, match="it is no number") as caught:
+        on_loop(gate.ask(model, [HumanMessage("other")], numbered))
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+
+
+def test_a_schema_is_sent_where_it_is_understood(service: StandIn, model: ChatModel, on_loop: OnLoop) -> None:
+    gate = Gate()
+    assert on_loop(gate.ask(model, ASKED, str, schema=SCHEMA)) == ANSWER
+    form = service.requests[0].body["response_format"]
+    assert form["type"] == "json_schema" and form["json_schema"]["schema"] == SCHEMA
+
+
+def test_a_service_without_schemas_is_asked_plainly_from_then_on(
+    service: StandIn, model: ChatModel, on_loop: OnLoop
+) -> None:
+    service.schemas = False
+    gate = Gate()
+    for _ in range(2):
+        assert on_loop(gate.part().ask(model, ASKED, str, schema=SCHEMA)) == ANSWER
+    assert ["response_format" in request.body for request in service.requests] == [True, False, False]
+
+
+def test_a_request_that_is_bad_anyway_says_nothing_about_schemas(
+    service: StandIn, model: ChatModel, on_loop: OnLoop
+) -> None:
+    service.script = ["400", "400"]
+    gate = Gate()
+    with pytest.raises(ProviderError, match="HTTP 400"):
+        on_loop(gate.ask(model, ASKED, str, schema=SCHEMA))
+    assert on_loop(gate.ask(model, ASKED, str, schema=SCHEMA)) == ANSWER
+    assert "response_format" in service.requests[-1].body

@@ -15,8 +15,7 @@ from silmari.answering.generative import write
 from silmari.answering.units import is_table, split
 from silmari.answering.wording import language_of
 from silmari.model import Hit
-from silmari.providers.chat import ChatModel
-from silmari.providers.gate import Gate
+from silmari.providers.calling import Calling
 from silmari.retrieval.trace import Trace
 
 # Hits whose sentences are compared one by one where no whole passage supports an answer; it takes time.
@@ -30,16 +29,14 @@ class Answering:
     """How a knowledge base answers.
 
     Attributes:
-        model: Writes the answers; None quotes sentences.
-        gate: Every call of the model goes through it.
+        calling: The model that writes the answers; None quotes sentences.
         tokens: The tokens of any text.
         min_relevance: The least support (see `answerable`) that an answer needs.
         similarity: Cosines of a question with some sentences, for when words do not decide; None without
             an embedder.
     """
 
-    model: ChatModel | None
-    gate: Gate
+    calling: Calling | None
     tokens: Callable[[str], Sequence[str]]
     min_relevance: float
     similarity: Callable[[str, Sequence[str]], Sequence[float]] | None
@@ -68,26 +65,23 @@ class Answering:
                 similarity=self.similarity,
             )
 
-        calls = self.gate.usage.calls
         with trace.stage("answer") as entry:
             entry.update(support=round(backing, 3), needed=self.min_relevance, hits=len(hits), used=len(proofs))
-            if self.model is None or not proofs:
+            if self.calling is None or not proofs:
                 answer = await asyncio.to_thread(quoted)
                 yield answer.text
             else:
-                async for piece in write(
-                    question,
-                    proofs,
-                    self.model,
-                    self.gate,
-                    fallback=quoted,
-                    tokens=self.tokens,
-                ):
-                    if isinstance(piece, Answer):
-                        answer = piece
-                    else:
-                        yield piece
-        trace.calls += self.gate.usage.calls - calls
+                chat, gate = self.calling.chat, self.calling.gate.part()
+                if unwatched := gate.unwatched(chat):
+                    trace.note(unwatched)
+                try:
+                    async for piece in write(question, proofs, chat, gate, fallback=quoted, tokens=self.tokens):
+                        if isinstance(piece, Answer):
+                            answer = piece
+                        else:
+                            yield piece
+                finally:
+                    trace.used(gate.usage)
         if "degraded" in answer.trace:
             trace.note(f"The model's answer could not be used, so sentences are quoted: {answer.trace['degraded']}")
         yield replace(answer, trace={**trace.as_json(), "answer": answer.trace})
@@ -130,8 +124,3 @@ class Answering:
         if outstanding < self.min_relevance or not asked.shows(text):
             return [], backing
         return [hit], outstanding
-
-    async def close(self) -> None:
-        """Release the model's connections, on the loop on which it was called."""
-        if self.model is not None and self.model.close is not None:
-            await self.model.close()

@@ -51,6 +51,7 @@ from silmari.model import Entity, Filter, Kind, Passage, Relation, RelationMode,
 
 T = TypeVar("T")
 _DOCUMENTS_A_TRANSACTION = 500
+_USAGE = "usage"
 
 
 class Catalog:
@@ -367,6 +368,11 @@ class Catalog:
         with self._store.read() as connection:
             return fact_queries.relations_by_id(connection, ids)
 
+    def stated_in(self, passage_ids: Collection[int]) -> dict[int, list[int]]:
+        """For each passage that states relations, their ids, ascending."""
+        with self._store.read() as connection:
+            return fact_queries.relations_in(connection, passage_ids)
+
     def entities(self, ids: Collection[int]) -> dict[int, Entity]:
         """Entities in the order of `ids`; ids that are gone are left out."""
         with self._store.read() as connection:
@@ -474,6 +480,19 @@ class Catalog:
                 insert(replies).values(model=model, key=key, reply=to_json(reply), created_at=int(time.time()))
             )
 
+    def usage(self) -> dict[str, dict[str, float]]:
+        """What was counted of the calls of each model, by its name, since the base was made."""
+        with self._store.read() as connection:
+            return _usage(connection)
+
+    def add_usage(self, model: str, counts: Mapping[str, float]) -> None:
+        """Add to the counts of a model."""
+        with self._store.write() as connection:
+            kept = _usage(connection)
+            known = kept.get(model, {})
+            kept[model] = known | {name: known.get(name, 0) + value for name, value in counts.items()}
+            set_meta(connection, _USAGE, to_json(kept))
+
     # Rebuilding; open the base without the fingerprints that change
 
     def change_embedder(self, fingerprint: str) -> None:
@@ -526,3 +545,8 @@ class Catalog:
             raise UnreadableError(
                 "The text holds half of a character (a lone surrogate); save the file as UTF-8 and add it again."
             ) from error
+
+
+def _usage(connection: Connection) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = json.loads(get_meta(connection).get(_USAGE, "{}"))
+    return found

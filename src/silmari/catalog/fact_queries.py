@@ -30,6 +30,19 @@ def relations_by_id(connection: Connection, ids: Collection[int]) -> dict[int, R
     return {number: found[number] for number in ids if number in found}
 
 
+def relations_in(connection: Connection, passage_ids: Collection[int]) -> dict[int, list[int]]:
+    """For each passage that states relations, their ids, ascending."""
+    found: dict[int, list[int]] = {}
+    pairs = select(statements.c.passage_id, statements.c.relation_id).distinct()
+    for chunk in chunks(dict.fromkeys(passage_ids)):
+        rows = connection.execute(
+            pairs.where(statements.c.passage_id.in_(chunk)).order_by(statements.c.passage_id, statements.c.relation_id)
+        )
+        for passage, relation in rows:
+            found.setdefault(passage, []).append(relation)
+    return found
+
+
 def entities_by_id(connection: Connection, ids: Collection[int]) -> dict[int, Entity]:
     """Entities in the order of `ids`; ids that are gone are left out."""
     found = {row.id: Entity(*row) for chunk in chunks(dict.fromkeys(ids)) for row in _entities(connection, chunk)}

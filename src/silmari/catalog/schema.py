@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
-# base, epoch, schema_version, fingerprint.NAME, dimension, file_time_dates, staged_analyser
+# base, epoch, schema_version, fingerprint.NAME, dimension, file_time_dates, staged_analyser, usage
 meta = Table("meta", metadata, Column("key", String(100), primary_key=True), Column("value", Text, nullable=False))
 
 counters = Table(

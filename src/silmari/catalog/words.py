@@ -152,34 +152,6 @@ class NamesChange:
     found: tuple[Named, ...]
 
 
-class EntityRow(NamedTuple):
-    """An entity: its number, its key (see `silmari.language.normalise.key`) and how its name is spelled most often."""
-
-    id: int
-    key: str
-    name: str
-
-
-class Stated(NamedTuple):
-    """A relation by numbers: of itself, of the entities that it joins, and of the passages that state it."""
-
-    id: int
-    subject: int
-    object: int
-    passages: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FactsChange:
-    """What became of entities and relations up to change number `seq`: touched ones that are not among the rows are gone."""
-
-    seq: int
-    touched_entities: tuple[int, ...]
-    entities: tuple[EntityRow, ...]
-    touched_relations: tuple[int, ...]
-    relations: tuple[Stated, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class ReadDocument:
     """A document, split and analysed, ready to be stored.

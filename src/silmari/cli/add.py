@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from silmari.cli.common import EmbedderName, Exclude, Json, Kb, UntilStage, open_base
+from silmari.cli.common import EmbedderName, Exclude, Json, Kb, Llm, MaxCost, UntilStage, open_base
 from silmari.errors import UsageError
 
 
@@ -16,13 +16,15 @@ def add(
     exclude: Exclude = None,
     until: UntilStage = "all",
     embedder: EmbedderName = None,
+    llm: Llm = None,
+    max_cost: MaxCost = None,
     as_json: Json = False,
 ) -> None:
     """Add files, folders and globs; what is already in and unchanged is passed over."""
     from silmari.cli.progress import ProgressBars
     from silmari.cli.report import finish
 
-    with open_base(kb, create=True, embedder=embedder) as base, ProgressBars() as bars:
+    with open_base(kb, create=True, embedder=embedder, llm=llm, max_cost=max_cost) as base, ProgressBars() as bars:
         report = base.add(paths, exclude=tuple(exclude or ()), until=stage(until), on_progress=bars)
     finish(report, as_json)
 

@@ -14,6 +14,7 @@ from silmari.cli.common import (
     K,
     Kb,
     Llm,
+    MaxCost,
     Only,
     Since,
     UntilDate,
@@ -34,6 +35,7 @@ def ask(
     k: K = None,
     way: WayName = None,
     llm: Llm = None,
+    max_cost: MaxCost = None,
     category: Category = None,
     since: Since = None,
     until_date: UntilDate = None,
@@ -44,7 +46,7 @@ def ask(
 ) -> None:
     """Answer a question from the documents, each sentence with its sources."""
     chosen: Any = way
-    with open_base(kb, embedder=embedder, llm=llm) as base:
+    with open_base(kb, embedder=embedder, llm=llm, max_cost=max_cost) as base:
         options = {"way": chosen, "k": k, "filters": filters(category, since, until_date, document)}
         if as_json:
             print_json(base.ask(question, **options).as_json())

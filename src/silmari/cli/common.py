@@ -29,7 +29,12 @@ EmbedderName = Annotated[
     str | None, typer.Option("--embedder", metavar="NAME", help="Embedder, such as bundled or openai:NAME.")
 ]
 Llm = Annotated[
-    str | None, typer.Option("--llm", metavar="NAME", help="Chat model that writes the answer, such as openai:MODEL.")
+    str | None,
+    typer.Option("--llm", metavar="NAME", help="Chat model, such as openai:gpt-4o-mini; without one none is called."),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="DOLLARS", min=0.0, help="US dollars that calls of the chat model may cost."),
 ]
 K = Annotated[int | None, typer.Option("-k", "--k", min=1, max=1000, help="How many passages.  [default: 5]")]
 WayName = Annotated[
@@ -102,6 +107,13 @@ def shown(uri: str) -> str:
     """A path as short as it can be: seen from the working folder if it lies below it."""
     path = Path(uri)
     return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else uri
+
+
+def spent(used: Any) -> str:
+    """What models were used for, as `Usage.as_json` has it, in a few words."""
+    tokens = used["input_tokens"] + used["output_tokens"]
+    cost = "cost unknown" if used["cost"] is None else f"${used['cost']:.4f}"
+    return f"{used['calls']:,} calls, {tokens:,} tokens, {cost}"
 
 
 def where(locator: Any, language: str = "en") -> str:

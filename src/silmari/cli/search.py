@@ -14,6 +14,8 @@ from silmari.cli.common import (
     Json,
     K,
     Kb,
+    Llm,
+    MaxCost,
     Only,
     Since,
     UntilDate,
@@ -32,6 +34,8 @@ def search(
     kb: Kb = None,
     k: K = None,
     way: WayName = None,
+    llm: Llm = None,
+    max_cost: MaxCost = None,
     category: Category = None,
     since: Since = None,
     until_date: UntilDate = None,
@@ -45,7 +49,7 @@ def search(
 
     trace = Trace()
     chosen: Any = way
-    with open_base(kb, embedder=embedder) as base:
+    with open_base(kb, embedder=embedder, llm=llm, max_cost=max_cost) as base:
         hits = base.search(
             question, way=chosen, k=k, filters=filters(category, since, until_date, document), trace=trace
         )

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from silmari.catalog.words import Named, NamesChange
+from silmari.catalog.words import EntityRow, Named, NamesChange, Stated
+from silmari.graph.facts import Facts
 from silmari.graph.links import Link, Links
 
 T = TypeVar("T")
@@ -22,6 +23,9 @@ class NamesLog(Protocol):
 
     def names_since(self, epoch: str, seq: int, limit: int) -> NamesChange | None:
         """What changed after a change's number; None when all names must be read anew."""
+
+    def all_facts(self, use: Callable[[str, int, Iterator[EntityRow], Iterator[Stated]], T]) -> T:
+        """All."""
 
 
 class Following:
@@ -41,6 +45,11 @@ class Following:
         """`Links.spread` over all that is in the catalog now."""
         with self._lock:
             return self._current().spread(sources)
+
+    def facts(self) -> Facts:
+        """The relations that are in the catalog now."""
+        with self._lock:
+            return self._log.all_facts(lambda epoch, seq, entities, relations: Facts.build(entities, relations))
 
     def _current(self) -> Links:
         if self._links is not None:

@@ -34,6 +34,7 @@ class ChatModel:
         client: LangChain's model.
         priced: Whether the provider's own prices apply (not for a compatible service elsewhere).
         close: Releases its connections, on the loop on which it was called.
+        schemas: Whether it can be asked for JSON by a schema, as OpenAI's protocol has it.
     """
 
     name: str
@@ -41,6 +42,7 @@ class ChatModel:
     client: BaseChatModel
     priced: bool = True
     close: Callable[[], Awaitable[None]] | None = None
+    schemas: bool = False
 
 
 def open_chat(name: str | BaseChatModel, settings: Settings) -> ChatModel:
@@ -70,7 +72,9 @@ def _given(client: BaseChatModel) -> ChatModel:
     model = getattr(client, "model_name", None) or getattr(client, "model", None) or type(client).__name__
     address = getattr(client, "openai_api_base", None) or getattr(client, "base_url", None) or ""
     name = f"{client._llm_type}:{model}"
-    return ChatModel(name, _identity(name, str(address)), client, priced=not address)
+    # OpenAI's own and its descendants take further fields of a request.
+    schemas = hasattr(client, "extra_body") and hasattr(client, "openai_api_base")
+    return ChatModel(name, _identity(name, str(address)), client, priced=not address, schemas=schemas)
 
 
 def _openai(model: str, settings: Settings) -> ChatModel:
@@ -104,7 +108,7 @@ def _openai(model: str, settings: Settings) -> ChatModel:
         **options,
     )
     name = f"openai:{model}"
-    return ChatModel(name, _identity(name, base_url or ""), client, not base_url, http.aclose)
+    return ChatModel(name, _identity(name, base_url or ""), client, not base_url, http.aclose, schemas=True)
 
 
 def _langchain(provider: str, model: str, settings: Settings) -> ChatModel:

@@ -47,11 +47,12 @@ class Fault:
 
 
 class ServiceError(ProviderError):
-    """A `ProviderError` that knows how long the service asks to wait (seconds)."""
+    """A `ProviderError` with the seconds that the service asks to wait and the HTTP status, where there are such."""
 
-    def __init__(self, message: str, *, retryable: bool, retry_after: float | None) -> None:
+    def __init__(self, message: str, *, retryable: bool, retry_after: float | None, status: int | None = None) -> None:
         super().__init__(message, retryable=retryable)
         self.retry_after = retry_after
+        self.status = status
 
 
 def fault_of(error: BaseException) -> Fault | None:
@@ -94,7 +95,10 @@ def told(name: str, fault: Fault, *, begun: bool = False) -> ServiceError:
         hint = "; check base_url and the network"
     what = "broke off its reply" if begun else "failed"
     return ServiceError(
-        f"The model {name} {what}{status}: {words}{hint}.", retryable=fault.transient, retry_after=fault.retry_after
+        f"The model {name} {what}{status}: {words}{hint}.",
+        retryable=fault.transient,
+        retry_after=fault.retry_after,
+        status=fault.status,
     )
 
 

@@ -6,11 +6,10 @@ import asyncio
 import hashlib
 import json
 import logging
-import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, aclosing
+from dataclasses import InitVar, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -19,6 +18,8 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_ran
 from silmari.errors import KnowledgeBaseError, ProviderError
 from silmari.providers.chat import ChatModel
 from silmari.providers.faults import Fault, ServiceError, fault_of, told
+from silmari.providers.tokens import estimate_tokens
+from silmari.providers.usage import Meter, Prices, Usage, price_of
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -26,19 +27,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
-# US dollars for a million tokens in and out, as listed by the provider; override with `prices`.
-PRICES: Mapping[str, tuple[float, float]] = {
-    "openai:gpt-4o": (2.50, 10.00),
-    "openai:gpt-4o-mini": (0.15, 0.60),
-    "openai:gpt-4.1": (2.00, 8.00),
-    "openai:gpt-4.1-mini": (0.40, 1.60),
-    "openai:gpt-4.1-nano": (0.10, 0.40),
-    "openai:text-embedding-3-small": (0.02, 0.0),
-    "openai:text-embedding-3-large": (0.13, 0.0),
-}
-_DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 _MAX_ATTEMPTS = 8
 _ENDINGS = frozenset({"finish_reason", "stop_reason", "done_reason"})
+# Tokens that a reply is taken to have before it is there.
+REPLY_TOKENS = 500
+# What services answer that do not know how to hold a reply to a schema.
+_NO_SCHEMA = frozenset({400, 415, 422, 501})
+# Of a useless reply, what it is shown again: a runaway one would fill the model's window.
+_MOST_REPEATED = 8_000
+# Tokens around each message.
+_FRAME_TOKENS = 6
 
 
 class ReplyCache(Protocol):
@@ -51,34 +49,6 @@ class ReplyCache(Protocol):
         """Store a reply that proved useful."""
 
 
-@dataclass(slots=True)
-class Usage:
-    """What has passed a gate.
-
-    Attributes:
-        calls: Calls that were sent, each retry counted.
-        retries: Of these, repetitions after a fault.
-        cached: Replies that came from the cache.
-        uncounted: Replies for which the service told no token counts.
-        cost: In US dollars; None once a call's price or token count was unknown.
-        seconds: Time spent waiting for services, summed over calls.
-    """
-
-    calls: int = 0
-    retries: int = 0
-    cached: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    uncounted: int = 0
-    cost: float | None = 0.0
-    seconds: float = 0.0
-
-    def as_json(self) -> dict[str, Any]:
-        """For the Trace."""
-        shown = {name: getattr(self, name) for name in self.__slots__}
-        return shown | {"seconds": round(self.seconds, 3)}
-
-
 @dataclass
 class Gate:
     """Limits, repeats, times and counts model calls.
@@ -88,19 +58,50 @@ class Gate:
         timeout: Seconds that one call may take; for a stream, that it may be silent.
         total_timeout: Seconds that a call may take with all its repetitions.
         replies: Cache of validated replies; None for none.
-        prices: US dollars for a million tokens ``(in, out)`` by ``provider:model``; on top of `PRICES`.
+        prices: US dollars for a million tokens ``(in, out)`` by ``provider:model``; on top of
+            `silmari.providers.usage.PRICES`.
+        max_cost: US dollars that all calls together may cost; a call that might go over is refused.
+            Calls of a model without a price are not held back.
     """
 
     concurrency: int = 16
     timeout: float = 60.0
     total_timeout: float = 180.0
     replies: ReplyCache | None = None
-    prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage, init=False)
+    prices: Prices = field(default_factory=dict)
+    max_cost: InitVar[float | None] = None
+    meter: Meter = field(default_factory=Meter, init=False)
     # A semaphore belongs to the loop on which it first had to wait.
     _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False
     )
+    # Models (by identity) whose service refused a schema, and then took the same request without.
+    _plain: set[str] = field(default_factory=set, init=False, repr=False)
+
+    def __post_init__(self, max_cost: float | None) -> None:
+        self.meter.max_cost = max_cost
+
+    @property
+    def usage(self) -> Usage:
+        """What has passed this gate."""
+        return self.meter.usage
+
+    def part(self, max_cost: float | None = None) -> Gate:
+        """The same gate with counts of its own, which count here too; for one question or one run.
+
+        Args:
+            max_cost: A further limit, for this part alone.
+        """
+        made = replace(self, max_cost=None)
+        made.meter = Meter(max_cost, self.meter)
+        made._slots, made._plain = self._slots, self._plain
+        return made
+
+    def unwatched(self, model: ChatModel) -> str:
+        """Why a limit on the cost cannot hold for a model, in one sentence; empty if it can or there is none."""
+        if not self.meter.limited or price_of(model.name, self.prices, listed=model.priced) is not None:
+            return ""
+        return f"The price of {model.name} is unknown, so max_cost is not watched; set prices to have it watched."
 
     async def call(self, name: str, once: Callable[[], Awaitable[T]]) -> T:
         """Make one call, of whatever kind (embeddings too), repeated while its fault is transient.
@@ -122,18 +123,26 @@ class Gate:
         validate: Callable[[str], T],
         *,
         attempts: int = 2,
+        schema: Mapping[str, Any] | None = None,
+        expected: int = REPLY_TOKENS,
     ) -> T:
         """A whole reply, validated; from the cache when the same was asked before.
+
+        A useless reply is shown to the model again together with what is wrong with it.
 
         Args:
             model: Which model.
             messages: What it is asked.
             validate: Turns the reply into what is wanted; raises ValueError for a useless one, which
-                is never cached.
-            attempts: How often a useless reply is asked for anew, the first time included.
+                is never cached. Its message is read by the model.
+            attempts: How many replies are looked at.
+            schema: JSON schema of the reply, in the form that OpenAI calls strict (an object whose fields
+                are all required, without additional ones); left out where the service cannot do it.
+            expected: Tokens that the reply is likely to have at most; counts against `max_cost`.
 
         Raises:
-            ProviderError: The service failed, or no reply was useful.
+            BudgetError: The call might go over `max_cost`; it was not made.
+            ProviderError: The service failed, or no reply was useful; then its cause is the ValueError.
         """
         known = self.recall(model, messages)
         if known is not None:
@@ -142,21 +151,57 @@ class Gate:
             except ValueError:
                 pass  # Stored by an earlier version with other rules: ask again.
             else:
-                self.usage.cached += 1
+                self.meter.add(cached=1)
                 return value
-        reason = ""
+        said, useless = list(messages), ValueError("it was not asked")
         for _ in range(attempts):
-            message = await self.call(model.name, lambda: _readable(model.name, model.client.ainvoke(list(messages))))
-            self.count(model.name, getattr(message, "usage_metadata", None), listed=model.priced)
+            message = await self._asked(model, said, schema, expected)
             text = text_of(message)
             try:
                 value = validate(text)
             except ValueError as error:
-                reason = str(error)
+                said, useless = [*messages, *_repair(text, error)], error
                 continue
             self.remember(model, messages, text)
             return value
-        raise ProviderError(f"{model.name} gave no useful reply: {reason}", retryable=True)
+        raise ProviderError(f"{model.name} gave no useful reply: {useless}", retryable=True) from useless
+
+    async def _asked(
+        self, model: ChatModel, messages: list[BaseMessage], schema: Mapping[str, Any] | None, expected: int
+    ) -> Any:
+        """One reply, counted; held to the schema where the service can do it."""
+
+        async def reply(options: dict[str, Any]) -> Any:
+            with self._reserved(model, messages, expected):
+                message = await self.call(
+                    model.name, lambda: _readable(model.name, model.client.ainvoke(messages, **options))
+                )
+                self._counted(model, messages, text_of(message), getattr(message, "usage_metadata", None))
+                return message
+
+        if schema is None or not model.schemas or model.identity in self._plain:
+            return await reply({})
+        try:
+            return await reply(_held_to(schema, model))
+        except ServiceError as error:
+            if error.status not in _NO_SCHEMA:
+                raise
+        message = await reply({})
+        self._plain.add(model.identity)
+        return message
+
+    def _reserved(
+        self, model: ChatModel, messages: Sequence[BaseMessage], expected: int
+    ) -> AbstractContextManager[None]:
+        price = price_of(model.name, self.prices, listed=model.priced)
+        if price is None or not self.meter.limited:
+            return self.meter.reserved(None, model.name)
+        return self.meter.reserved((_sent(messages) * price[0] + expected * price[1]) / 1_000_000, model.name)
+
+    def _counted(self, model: ChatModel, messages: Sequence[BaseMessage], reply: str, usage: Any) -> None:
+        """Count a reply by what the service told, else by the texts."""
+        estimated = None if usage else (_sent(messages), estimate_tokens(reply))
+        self.count(model.name, usage, listed=model.priced, estimated=estimated)
 
     async def stream(self, model: ChatModel, messages: Sequence[BaseMessage]) -> AsyncGenerator[str, None]:
         """The reply as it comes; in one piece when it is cached.
@@ -164,38 +209,41 @@ class Gate:
         A fault before the first piece is repeated like any other; after it, nothing is asked again.
 
         Raises:
+            BudgetError: The call might go over `max_cost`; it was not made.
             ProviderError: The service failed, or fell silent on the way.
         """
         known = self.recall(model, messages)
         if known is not None:
-            self.usage.cached += 1
+            self.meter.add(cached=1)
             yield known
             return
         deadline = time.monotonic() + self.total_timeout
         usage: Any = None
+        pieces: list[str] = []
         # A connection that is cut can look like an orderly end. OpenAI's protocol says when it is one.
         finished = not model.name.startswith("openai:")
-        async with self._slot():
+        with self._reserved(model, messages, REPLY_TOKENS):
+            async with self._slot():
 
-            async def begin() -> tuple[AsyncGenerator[Any, None], Any]:
-                # Declared as a mere iterator; it is a generator, and must be closed.
-                opened: Any = model.client.astream(list(messages))
-                return opened, await _readable(model.name, anext(opened, None))
+                async def begin() -> tuple[AsyncGenerator[Any, None], Any]:
+                    # Declared as a mere iterator; it is a generator, and must be closed.
+                    opened: Any = model.client.astream(list(messages))
+                    return opened, await _readable(model.name, anext(opened, None))
 
-            stream, chunk = await self._repeated(model.name, begin, deadline)
+                stream, chunk = await self._repeated(model.name, begin, deadline)
 
-            async def further() -> Any:
-                return await _readable(model.name, anext(stream, None))
+                async def further() -> Any:
+                    return await _readable(model.name, anext(stream, None))
 
-            async with aclosing(stream):
-                while chunk is not None:
-                    usage = _added(usage, getattr(chunk, "usage_metadata", None))
-                    finished = finished or bool(_ENDINGS & set(chunk.response_metadata))
-                    text = text_of(chunk)
-                    if text:
-                        yield text
-                    chunk = await self._once(model.name, further, deadline, begun=True)
-        self.count(model.name, usage, listed=model.priced)
+                async with aclosing(stream):
+                    while chunk is not None:
+                        usage = _added(usage, getattr(chunk, "usage_metadata", None))
+                        finished = finished or bool(_ENDINGS & set(chunk.response_metadata))
+                        text = text_of(chunk)
+                        if text:
+                            yield text
+                        chunk = await self._once(model.name, further, deadline, begun=True)
+        self._counted(model, messages, "".join(pieces), usage)
         if not finished:
             raise ProviderError(f"The model {model.name} broke off its reply: the stream ended before the text did.")
 
@@ -212,34 +260,28 @@ class Gate:
             except KnowledgeBaseError as error:  # read-only, busy or full: the reply is there all the same
                 _log.info("A model's reply is not kept: %s", error)
 
-    def count(self, name: str, usage: Any, *, listed: bool = True) -> None:
+    def count(self, name: str, usage: Any, *, listed: bool = True, estimated: tuple[int, int] | None = None) -> None:
         """Count tokens and cost of one reply.
 
         Args:
             name: The model.
             usage: LangChain's ``usage_metadata``; None if the service told nothing.
-            listed: Whether the price in `PRICES` applies when `prices` has none.
+            listed: Whether the price in the table applies when `prices` has none.
+            estimated: Tokens in and out, for a service that told nothing.
         """
         if not usage:
-            self.usage.uncounted += 1
-            self.usage.cost = None
-            return
+            self.meter.add(uncounted=1)
+            if estimated is None:
+                self.meter.add(unpriced=1)
+                return
+            usage = dict(zip(("input_tokens", "output_tokens"), estimated, strict=True))
         sent, got = int(usage.get("input_tokens", 0)), int(usage.get("output_tokens", 0))
-        self.usage.input_tokens += sent
-        self.usage.output_tokens += got
-        price = self._price(name, listed)
-        if price is None or self.usage.cost is None:
-            self.usage.cost = None
+        self.meter.add(input_tokens=sent, output_tokens=got)
+        price = price_of(name, self.prices, listed=listed)
+        if price is None:
+            self.meter.add(unpriced=1)
         else:
-            self.usage.cost += (sent * price[0] + got * price[1]) / 1_000_000
-
-    def _price(self, name: str, listed: bool) -> tuple[float, float] | None:
-        tables = (self.prices, PRICES) if listed else (self.prices,)
-        for table in tables:
-            for spelled in (name, _DATED.sub("", name)):
-                if spelled in table:
-                    return table[spelled]
-        return None
+            self.meter.add(spent=(sent * price[0] + got * price[1]) / 1_000_000)
 
     def _slot(self) -> asyncio.Semaphore:
         return self._slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.concurrency))
@@ -259,8 +301,8 @@ class Gate:
         async for attempt in retrying:
             with attempt:
                 if attempt.retry_state.attempt_number > 1:
-                    self.usage.retries += 1
-                self.usage.calls += 1
+                    self.meter.add(retries=1)
+                self.meter.add(calls=1)
                 return await self._once(name, once, deadline)
         raise AssertionError("the retry loop always returns or raises")
 
@@ -279,7 +321,7 @@ class Gate:
                 fault = Fault(f"no reply within {limit:.3g} seconds", True, None)
             raise told(name, fault, begun=begun) from error
         finally:
-            self.usage.seconds += time.monotonic() - start
+            self.meter.add(seconds=time.monotonic() - start)
 
 
 async def _readable(name: str, call: Awaitable[T]) -> T:
@@ -289,6 +331,33 @@ async def _readable(name: str, call: Awaitable[T]) -> T:
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         words = " ".join(str(error).split())[:300]
         raise ProviderError(f"The model {name} sent a reply that cannot be read; check base_url: {words}") from error
+
+
+def _sent(messages: Sequence[BaseMessage]) -> int:
+    """About how many tokens messages have."""
+    return sum(estimate_tokens(text_of(message)) + _FRAME_TOKENS for message in messages)
+
+
+def _held_to(schema: Mapping[str, Any], model: ChatModel) -> dict[str, Any]:
+    """Options of a call whose reply has to fit a schema.
+
+    As a further field of the request: LangChain's own option turns a reply that was cut off into an
+    exception, though what came of it may be of use.
+    """
+    form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema), "strict": True}}
+    own = getattr(model.client, "extra_body", None) or {}
+    return {"extra_body": {**own, "response_format": form}}
+
+
+def _repair(reply: str, error: ValueError) -> list[BaseMessage]:
+    """What is said after a useless reply."""
+    from langchain_core.messages import AIMessage, HumanMessage
+
+    wrong = str(error).rstrip(". ")
+    return [
+        AIMessage(reply[:_MOST_REPEATED] or "(nothing)"),
+        HumanMessage(f"This reply cannot be used: {wrong}. Give the whole reply again, corrected, and nothing else."),
+    ]
 
 
 _backoff = wait_random_exponential(multiplier=0.5, max=20)

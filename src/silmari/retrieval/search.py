@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -15,11 +15,13 @@ from silmari.model import WAYS, Filter, Hit, Passage, Source, Way
 from silmari.retrieval.cascade import cascade
 from silmari.retrieval.dense import dense
 from silmari.retrieval.distinct import distinct
+from silmari.retrieval.expanding import Expander
 from silmari.retrieval.fused import fused
 from silmari.retrieval.graph import graph, spelled
 from silmari.retrieval.question import Question
 from silmari.retrieval.relevance import coverage, relevance
 from silmari.retrieval.sparse import Scored, sparse
+from silmari.retrieval.steer import NOTHING, Steer, marked, put_first
 from silmari.retrieval.trace import Trace
 
 
@@ -61,6 +63,7 @@ class Searcher:
         unrelated: The embedder's mean similarity of unrelated pairs (see `relevance`), measured when
             it is first needed; None without an embedder.
         spread: One step through the graph, see `silmari.graph.links.Links.spread`.
+        expander: For the way ``expansion``.
     """
 
     engine: Engine
@@ -68,20 +71,40 @@ class Searcher:
     readiness: Readiness
     unrelated: Callable[[], float] | None
     spread: Callable[[Sequence[tuple[int, float]]], Mapping[int, Link]]
+    expander: Expander
 
     def search(
-        self, question: Question, way: Way, k: int, where: Filter, trace: Trace, *, duplicates: bool = False
+        self,
+        question: Question,
+        way: Way,
+        k: int,
+        where: Filter,
+        trace: Trace,
+        *,
+        duplicates: bool = False,
+        steer: Steer = NOTHING,
     ) -> list[Hit]:
         """The best k passages by a way, distinct ones unless `duplicates` are wanted too.
+
+        Args:
+            question: As asked.
+            way: Which way.
+            k: How many.
+            where: What may be found.
+            trace: Told what happened.
+            duplicates: Whether passages that are nearly the same as a better one are kept.
+            steer: What `silmari.retrieval.steer.steered` found out before.
 
         Raises:
             UsageError: For a way that needs an embedder where there is none.
         """
         self._tell_readiness(question, way, trace)
+        if way == "expansion" and steer.expanded is None:
+            steer = replace(steer, expanded=self.expander.expanded(question, where, trace))
         # Near-identical passages go later: take more than k, and all of it when that was not enough.
         deep = k if duplicates else 3 * k + 10
         while True:
-            ranked, ways, links = self._run(question, way, deep, where, trace)
+            ranked, ways, links = self._run(question, way, deep, where, trace, steer)
             tokens = self.shelf.tokens([item for item, _ in ranked])
             texts = [(item, tokens[item]) for item, _ in ranked if item in tokens]
             if duplicates:
@@ -94,7 +117,8 @@ class Searcher:
         if not duplicates:
             with trace.stage("distinct") as entry:
                 entry.update(kept=len(kept), dropped=dropped)
-        return self._hits(question, way, kept, dict(ranked), tokens, ways, links)
+        hits = self._hits(question, way, kept, dict(ranked), tokens, ways, links)
+        return self.expander.tracked(hits, steer, trace) if way == "expansion" else marked(hits, steer)
 
     def weights(self, question: Question) -> Mapping[str, float]:
         """Weight of each question token: its own weight times how rare it is."""
@@ -110,7 +134,7 @@ class Searcher:
         return coverage(self.weights(question), self.shelf.tokens([item]).get(item, "").split())
 
     def _run(
-        self, question: Question, way: Way, k: int, where: Filter, trace: Trace
+        self, question: Question, way: Way, k: int, where: Filter, trace: Trace, steer: Steer
     ) -> tuple[Scored, Mapping[str, Scored], Mapping[int, Link]]:
         """Run a way; also returns the lists it was made from, by the name of their way, and the links it used."""
         links: Mapping[int, Link] = {}
@@ -134,8 +158,10 @@ class Searcher:
                 spread = graph(
                     question, self.engine, k, where, covered, self.unrelated, self.spread, self.shelf.allowed
                 )
-                ranked, lists, links = spread.ranked, spread.lists, spread.links
+                ranked, lists, links = put_first(spread.ranked, steer, k), spread.lists, spread.links
                 entry.update(linked=len(links))
+            elif way == "expansion":
+                ranked, lists = self.expander.ranked(question, steer, k, where), {}
             else:
                 raise UsageError(f"There is no way named {way}; the ways are {', '.join(WAYS)}.")
             entry.update(asked=k, found=len(ranked), **{f"by_{name}": len(found) for name, found in lists.items()})
@@ -143,7 +169,7 @@ class Searcher:
 
     def _tell_readiness(self, question: Question, way: Way, trace: Trace) -> None:
         ready = self.readiness
-        if way in ("dense", "cascade") and question.vector is None:
+        if way in ("dense", "cascade", "expansion") and question.vector is None:
             if question.fault is not None:
                 raise question.fault
             raise UsageError(f"The way {way} needs an embedder. {question.without} Or use --way sparse.")

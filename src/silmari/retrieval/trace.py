@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from silmari.providers.usage import Usage
+
 
 class Trace:
     """A growing record of stages; `as_json` is what ``--json`` and ``--explain`` show.
@@ -14,13 +16,13 @@ class Trace:
     Attributes:
         stages: One mapping a stage: ``{"stage", "ms", …}`` with what the stage chose to tell.
         notes: Sentences for the user, such as which ways were not complete.
-        calls: Calls of language models made so far.
+        usage: Calls of language models made so far, with tokens and cost.
     """
 
     def __init__(self) -> None:
         self.stages: list[dict[str, Any]] = []
         self.notes: list[str] = []
-        self.calls = 0
+        self.usage = Usage()
         self._start = time.perf_counter()
 
     @contextmanager
@@ -39,11 +41,21 @@ class Trace:
         if sentence not in self.notes:
             self.notes.append(sentence)
 
+    @property
+    def calls(self) -> int:
+        """Calls of language models made so far."""
+        return self.usage.calls
+
+    def used(self, usage: Usage) -> None:
+        """Count the calls of a stage that has ended."""
+        self.usage = self.usage.plus(usage)
+
     def as_json(self) -> dict[str, Any]:
         """Plain values, in the order of what happened."""
         return {
             "ms": round((time.perf_counter() - self._start) * 1000, 2),
-            "model_calls": self.calls,
+            "model_calls": self.usage.calls,
+            "usage": self.usage.as_json(),
             "stages": [dict(stage) for stage in self.stages],
             "notes": list(self.notes),
         }
