@@ -12,8 +12,9 @@ over paths as in PropRAG (Wang and Han, 2025), where a path is compared by the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +37,21 @@ class Chain:
 
     Attributes:
         relations: Their ids.
+        joints: Between each and the next, the entity that joins them: the end of the one and that of the other,
+            which are the same or may be.
         says: How much of the question they say together, 0 to 1: of one relation alone, its cosine.
         closest: The largest cosine of one of them.
     """
 
     relations: tuple[int, ...]
+    joints: tuple[tuple[int, int], ...]
     says: float
     closest: float
+
+    def upto(self, stated: Collection[int]) -> Chain:
+        """The part that leads to a passage that states these of its relations; what it says stays that of all."""
+        end = next(place for place, one in enumerate(self.relations) if one in stated) + 1
+        return replace(self, relations=self.relations[:end], joints=self.joints[: end - 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +105,8 @@ def find_chains(question: Floats, pool: Pool, starts: Sequence[int], alike: Alik
             break
         front = _further(front, question, pool, close, around, alike)
         _keep(best, front)
-    return {int(pool.ids[row]): _told(path, pool, close) for row, path in best.items()}
+    told = {path.rows: _told(path, pool, close, alike) for path in best.values()}
+    return {int(pool.ids[row]): told[path.rows] for row, path in best.items()}
 
 
 def _keep(best: dict[int, _Path], paths: Sequence[_Path]) -> None:
@@ -107,9 +117,16 @@ def _keep(best: dict[int, _Path], paths: Sequence[_Path]) -> None:
                 best[row] = path
 
 
-def _told(path: _Path, pool: Pool, close: Floats) -> Chain:
+def _told(path: _Path, pool: Pool, close: Floats, alike: Alike) -> Chain:
     rows = list(path.rows)
-    return Chain(tuple(pool.ids[rows].tolist()), path.says, float(close[rows].max()))
+    joints: list[tuple[int, int]] = []
+    for one, other in pairwise(pool.ends[rows].tolist()):
+        # A chain goes on from the end that it did not come by, if it can.
+        ends = sorted(one, key=lambda end: bool(joints) and end == joints[-1][1])
+        pairs = [(end, twin, sure) for end in ends for twin, sure in alike.get(end, ((end, 1.0),)) if twin in other]
+        end, twin, _ = max(pairs, key=lambda pair: pair[2] if pair[0] == ends[0] else pair[2] - 1)
+        joints.append((end, twin))
+    return Chain(tuple(pool.ids[rows].tolist()), tuple(joints), path.says, float(close[rows].max()))
 
 
 def _around(ends: Ints, alike: Alike) -> dict[int, dict[int, float]]:

@@ -19,7 +19,6 @@ all gives the fused scores. No model is called. docs/notes-graph.md has the meas
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -39,6 +38,8 @@ MET = 0.4
 MET_AGAIN = 0.15
 CHAINED = 1.0
 WALKED = 0.2
+# In the way ``fused``, of what the graph adds.
+FUSED = 0.5
 # Of the walk's restarts, the share that passages get; and the powers of ten below the best that count.
 _RESTARTS = 0.2
 _MAGNITUDES = 4
@@ -181,24 +182,20 @@ def _follow(
     pool, stated, alike = gather(vector, starts, engine, known, may)
     gains.reached = len(pool.ids)
     best: dict[int, Chain] = {}
+    states: dict[int, list[int]] = {}
     for relation, chain in find_chains(vector, pool, starts, alike).items():
         for passage in stated[relation]:
+            states.setdefault(passage, []).append(relation)
             if passage not in best or chain.says > best[passage].says:
-                best[passage] = _cut(chain, relation)
+                best[passage] = chain
     least = min((chain.says for chain in best.values()), default=0.0)
     gains.chained = {
-        passage: (CHAINED * (chain.says - least) / (1 - mean), chain)
+        passage: (CHAINED * (chain.says - least) / (1 - mean), chain.upto(states[passage]))
         for passage, chain in best.items()
         if chain.says > least
     }
     standing = {item: score - weakest for item, score in fused.items() if score > weakest}
     gains.walked = _walked(walk_seeds(nearest, known.facts, mean), standing, known)
-
-
-def _cut(chain: Chain, relation: int) -> Chain:
-    """The chain up to one of its relations; what it says stays that of all."""
-    end = chain.relations.index(relation) + 1
-    return Chain(chain.relations[:end], chain.says, chain.closest)
 
 
 def _walked(entities: Mapping[int, float], passages: Mapping[int, float], known: Known) -> dict[int, float]:
@@ -216,12 +213,3 @@ def _walked(entities: Mapping[int, float], passages: Mapping[int, float], known:
     most = held[0][1]
     shares = {item: 1 + math.log10(mass / most) / _MAGNITUDES for item, mass in held if mass > 0}
     return {item: WALKED * share for item, share in shares.items() if share > 0}
-
-
-def spelled(entity: str, texts: Sequence[str]) -> str:
-    """An entity as the first of `texts` that names it spells it; its key if none does."""
-    pattern = re.compile(r"\s*".join(map(re.escape, entity)), re.IGNORECASE)
-    for text in texts:
-        if match := pattern.search(text):
-            return match[0]
-    return entity
