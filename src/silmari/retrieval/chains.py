@@ -40,18 +40,25 @@ class Chain:
         joints: Between each and the next, the entity that joins them: the end of the one and that of the other,
             which are the same or may be.
         says: How much of the question they say together, 0 to 1: of one relation alone, its cosine.
-        closest: The largest cosine of one of them.
+        close: The cosine of each.
     """
 
     relations: tuple[int, ...]
     joints: tuple[tuple[int, int], ...]
     says: float
-    closest: float
+    close: tuple[float, ...]
 
     def upto(self, stated: Collection[int]) -> Chain:
-        """The part that leads to a passage that states these of its relations; what it says stays that of all."""
-        end = next(place for place, one in enumerate(self.relations) if one in stated) + 1
-        return replace(self, relations=self.relations[:end], joints=self.joints[: end - 1])
+        """The part that leads to a passage that states these of its relations; what it says stays that of all.
+
+        To one that states the first, the closest one that it states leads.
+        """
+        held = [place for place, one in enumerate(self.relations) if one in stated]
+        last = held[0] or max(held, key=lambda place: self.close[place])
+        part = slice(0 if held[0] else last, last + 1)
+        return replace(
+            self, relations=self.relations[part], joints=self.joints[part][: last if held[0] else 0], close=self.close[part]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +133,7 @@ def _told(path: _Path, pool: Pool, close: Floats, alike: Alike) -> Chain:
         pairs = [(end, twin, sure) for end in ends for twin, sure in alike.get(end, ((end, 1.0),)) if twin in other]
         end, twin, _ = max(pairs, key=lambda pair: pair[2] if pair[0] == ends[0] else pair[2] - 1)
         joints.append((end, twin))
-    return Chain(tuple(pool.ids[rows].tolist()), tuple(joints), path.says, float(close[rows].max()))
+    return Chain(tuple(pool.ids[rows].tolist()), tuple(joints), path.says, tuple(close[rows].tolist()))
 
 
 def _around(ends: Ints, alike: Alike) -> dict[int, dict[int, float]]:

@@ -251,5 +251,5 @@ class Searcher:
         if link is not None:
             return support.get(link.source, 0.0)
         if chain is not None and self.unrelated is not None:
-            return relevance(chain.closest, self.unrelated())
+            return relevance(max(chain.close), self.unrelated())
         return 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -71,7 +71,7 @@ class FactsGraph(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a base knows beside its passages.
+    """What a base knows beside its passages, for one question.
 
     Attributes:
         facts: The graph of its relations.
@@ -82,15 +82,18 @@ class Known:
     facts: FactsGraph
     aliases: Callable[[Iterable[int]], Sequence[tuple[int, int, float]]]
     vectors: Callable[[Collection[int], Kind], Mapping[int, NDArray[Any]]]
+    _alike: dict[int, list[tuple[int, float]]] = field(default_factory=dict)
 
     def alike(self, entities: Iterable[int]) -> Alike:
         """For each of these entities those that may be the same, itself first."""
-        found: dict[int, list[tuple[int, float]]] = {item: [(item, 1.0)] for item in entities}
-        for one, other, surely in self.aliases(list(found)):
+        wanted = list(dict.fromkeys(entities))
+        fresh = {item: [(item, 1.0)] for item in wanted if item not in self._alike}
+        for one, other, surely in self.aliases(list(fresh)) if fresh else ():
             for left, right in ((one, other), (other, one)):
-                if left in found:
-                    found[left].append((right, surely))
-        return found
+                if left in fresh:
+                    fresh[left].append((right, surely))
+        self._alike.update(fresh)
+        return {item: self._alike[item] for item in wanted}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,7 @@ def gather(
     ids = sorted(vectors)
     stated = {item: stated[item] for item in ids}
     subjects, objects = known.facts.ends(ids)
-    matrix = np.array([vectors[item] for item in ids], np.float32).reshape(len(ids), -1)
+    matrix = np.array([vectors[item] for item in ids], np.float32).reshape(len(ids), len(question))
     matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-6)
     pool = Pool(np.array(ids, np.int64), np.array([subjects, objects], np.int64).T.reshape(-1, 2), matrix)
     return pool, stated, known.alike({*subjects, *objects})
