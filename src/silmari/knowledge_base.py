@@ -554,6 +554,8 @@ class KnowledgeBase:
         policy = rerank or self.settings.rerank
         if policy not in POLICIES:
             raise UsageError(f"rerank is {policy!r}; it must be {', '.join(POLICIES)}.")
+        if rerank == "always" and self._llm is None:
+            raise UsageError("rerank is always, but there is no chat model; name one with llm, or leave it at auto.")
         around = self.settings.expansion.changed(expansion)
         if k is None:
             own = chosen == "expansion" and "k" not in self.settings.model_fields_set

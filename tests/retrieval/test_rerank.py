@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from model_fixtures import on_loop, service
 from silmari.providers.chat import open_chat
 from silmari.providers.gate import Gate
-from silmari.retrieval.rerank import Candidate, Reranked, Reranker, chained
+from silmari.retrieval.rerank import Candidate, Reranked, chained, rerank
 from silmari.retrieval.rerank_prompt import messages
 from silmari.retrieval.rerank_reply import parse
 from silmari.settings import Settings
@@ -62,10 +62,10 @@ def replies() -> Replies:
 def ask(service: StandIn, on_loop: Any, replies: Replies) -> Iterator[Ask]:
     settings = Settings.load(base_url=service.url, api_key="key", timeout=1.0, total_timeout=2.0)
     model = open_chat("openai:any", settings)
-    reranker = Reranker(model, Gate(timeout=1.0, total_timeout=2.0, replies=replies))
+    gate = Gate(timeout=1.0, total_timeout=2.0, replies=replies)
 
     def asked(question: str = QUESTION, best: int = 3, language: Any = "en") -> Reranked:
-        return on_loop(reranker.rerank(question, CANDIDATES, best, language))
+        return on_loop(rerank(question, CANDIDATES, best, language, model, gate))
 
     yield asked
     assert model.close is not None
@@ -174,9 +174,9 @@ def test_a_service_without_schemas_is_asked_without_one_from_then_on(ask: Ask, s
 def test_a_model_of_the_users_own_is_asked_plainly(on_loop: Any) -> None:
     from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
-    reranker = Reranker(open_chat(FakeListChatModel(responses=["[4]"]), Settings.load()), Gate())
-    assert on_loop(reranker.rerank(QUESTION, CANDIDATES, 3, "en")).chosen == (83,)
-    assert on_loop(reranker.rerank(QUESTION, [], 3, "en")) == Reranked()
+    model = open_chat(FakeListChatModel(responses=["[4]"]), Settings.load())
+    assert on_loop(rerank(QUESTION, CANDIDATES, 3, "en", model, Gate())).chosen == (83,)
+    assert on_loop(rerank(QUESTION, [], 3, "en", model, Gate())) == Reranked()
 
 
 def test_korean_questions_are_asked_in_korean(ask: Ask, service: StandIn) -> None:

@@ -9,7 +9,22 @@ import sys
 import typer
 
 from silmari import __version__
-from silmari.cli import add, ask, build, demo, doctor, documents, evaluate, reindex, remove, search, show, status, sync
+from silmari.cli import (
+    add,
+    ask,
+    build,
+    compare,
+    demo,
+    doctor,
+    documents,
+    evaluate,
+    reindex,
+    remove,
+    search,
+    show,
+    status,
+    sync,
+)
 from silmari.cli.common import INTERRUPTED, NOTHING_DONE, harmless
 from silmari.errors import SilmariError
 from silmari.panics import is_panic
@@ -34,6 +49,7 @@ app.command("list")(documents.documents)
 app.command("show")(show.show)
 app.command("search")(search.search)
 app.command("ask")(ask.ask)
+app.command("compare")(compare.compare)
 app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)

@@ -14,7 +14,7 @@ from silmari.retrieval.question import Question
 from silmari.retrieval.relevance import relevance
 from silmari.retrieval.rerank import Candidate
 from silmari.retrieval.sparse import Scored
-from silmari.retrieval.steer import Steer
+from silmari.retrieval.steer import ASKED_BACK, MODEL, Steer
 from silmari.retrieval.trace import Trace
 from silmari.retrieval.tracks import FactShelf, tell
 from silmari.settings import Expansion
@@ -139,16 +139,20 @@ class Expander:
                 strongest = max(expanded.similarity[one] for one in expanded.path(lead))
                 # What leads to a passage speaks for it: its own text may share nothing with the question.
                 backing = max(backing, relevance(strongest, self.unrelated()))
-            path: Mapping[str, Any] = {"path": paths[hit.passage.id]} if hit.passage.id in paths else {}
-            told.append(replace(hit, relevance=backing, evidence={**hit.evidence, "expansion": said, **path}))
+            evidence: dict[str, Any] = {**hit.evidence, "expansion": said}
+            if by in (MODEL, ASKED_BACK):
+                evidence["rerank"] = by
+            if hit.passage.id in paths:
+                evidence["path"] = paths[hit.passage.id]
+            told.append(replace(hit, relevance=backing, evidence=evidence))
         with trace.stage("passages of relations") as entry:
             entry.update(counts)
         return told
 
     def _by(self, place: int, lead: int, steer: Steer) -> str:
         if lead in steer.chosen:
-            return "model"
+            return MODEL
         if lead in steer.further:
-            return "asked back"
+            return ASKED_BACK
         # Beyond the best few it only fills up to k.
         return "similarity" if not steer.chosen and place <= self.chosen.rerank else "filled"

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import count
 from typing import Protocol
 
 import numpy as np
@@ -28,6 +30,8 @@ from silmari.settings import Expansion
 # Nearest relations are asked for again, and more of them, while a filter leaves too few; at most this many.
 _DEEPEST = 2_048
 _BLOCK = 256
+# What a path that begins at something hardly similar counts longer, in relations.
+_WEAK = 3.0
 # Names of a question that are looked up; each costs an embedding.
 _NAMES = 8
 ALL = Filter()
@@ -89,31 +93,33 @@ class Expanded:
         return [item for item in dict.fromkeys([*first, *self.similarity]) if item in self.similarity]
 
     def path(self, relation: int) -> list[int]:
-        """The fewest relations that lead from where it began to this one, the last being itself.
+        """The relations that lead from where it began to this one, the last being itself.
 
-        A path that begins at a named entity is preferred to one of equal length from a similar relation.
+        As few as there may be; but a path that begins at an entity whose name is hardly like the one in the question,
+        or at a relation that is hardly like the question, counts as up to three relations longer.
         """
         around: dict[int, list[int]] = {}
         for item, ends in self.ends.items():
             for end in dict.fromkeys(ends):
                 around.setdefault(end, []).append(item)
-        wave = [item for entity in self.entities for item in around.get(entity, ())]
-        wave += [item for item in self.relations if item in self.similarity]
-        before: dict[int, int | None] = dict.fromkeys(wave)
-        passed = set(self.entities)
-        while wave and relation not in before:
-            following: list[int] = []
-            for item in dict.fromkeys(wave):
-                for end in self.ends[item]:
-                    if end not in passed:
-                        passed.add(end)
-                        fresh = [other for other in around[end] if other not in before]
-                        before.update(dict.fromkeys(fresh, item))
-                        following += fresh
-            wave = following
-        found: list[int] = [relation]
-        while (previous := before.get(found[-1])) is not None:
-            found.append(previous)
+        turn = count()  # of equal ones the first stays first
+        waiting: list[tuple[float, int, int, int | None]] = []
+        for entity, value in self.entities.items():
+            waiting += [(_WEAK * (1 - value), next(turn), item, None) for item in around.get(entity, ())]
+        for item, value in self.relations.items():
+            if item in self.ends:
+                waiting.append((_WEAK * (1 - value), next(turn), item, None))
+        heapify(waiting)
+        before: dict[int, int | None] = {}
+        while waiting and relation not in before:
+            length, _, item, previous = heappop(waiting)
+            if item not in before:
+                before[item] = previous
+                for other in (one for end in self.ends[item] for one in around[end] if one not in before):
+                    heappush(waiting, (length + 1, next(turn), other, item))
+        found = [relation]
+        while (earlier := before.get(found[-1])) is not None:
+            found.append(earlier)
         return found[::-1]
 
 

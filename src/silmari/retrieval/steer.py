@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 Policy = Literal["auto", "always", "never"]
 POLICIES: tuple[Policy, ...] = ("auto", "always", "never")
-# Of what a model may put first in the way `graph`.
-_BEST = 5
+# What `Hit.evidence["rerank"]` says of those that came first by a model's choice, or by its questions.
+MODEL, ASKED_BACK = "model", "asked back"
+# Of what a model may put first in the way `graph`, and of what is found for each question that it asks back.
+_BEST, _FOUND = 5, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ async def steered(
         return steer
     with trace.stage("asked back") as entry:
         asked = [helper.fresh(one) for one in result.questions]
-        found = await asyncio.gather(*(asyncio.to_thread(_answered, searcher, one, way, k, where) for one in asked))
+        found = await asyncio.gather(*(asyncio.to_thread(_answered, searcher, one, way, where) for one in asked))
         steer = replace(
             steer,
             expanded=merged(steer.expanded, [one for one, _ in found if one]) if steer.expanded else None,
@@ -147,14 +149,12 @@ def planned(
     return Plan(NOTHING, why, offered, stands)
 
 
-def _answered(
-    searcher: Searcher, question: Question, way: Way, k: int, where: Filter
-) -> tuple[Expanded | None, list[int]]:
+def _answered(searcher: Searcher, question: Question, way: Way, where: Filter) -> tuple[Expanded | None, list[int]]:
     """What is found for a question that a model asked back: for each way, what `Steer.further` holds."""
     if way == "expansion":
         expanded = searcher.expander.expanded(question, where)
-        return expanded, [] if expanded is None else expanded.order()[: searcher.expander.chosen.rerank]
-    return None, [hit.passage.id for hit in searcher.search(question, way, k, where, Trace())]
+        return expanded, [] if expanded is None else expanded.order()[:_FOUND]
+    return None, [hit.passage.id for hit in searcher.search(question, way, _FOUND, where, Trace())]
 
 
 def interleaved(lists: Sequence[Sequence[int]]) -> list[int]:
@@ -177,7 +177,7 @@ def marked(hits: Sequence[Hit], steer: Steer) -> list[Hit]:
     """The hits, with what a model did to them in their evidence."""
     if not steer.first:
         return list(hits)
-    by = dict.fromkeys(steer.further, "asked back") | dict.fromkeys(steer.chosen, "model")
+    by = dict.fromkeys(steer.further, ASKED_BACK) | dict.fromkeys(steer.chosen, MODEL)
     return [
         replace(hit, evidence={**hit.evidence, "rerank": by[hit.passage.id]}) if hit.passage.id in by else hit
         for hit in hits
