@@ -1,7 +1,8 @@
 """From files to searchable passages, in stages that can be stopped and resumed anywhere.
 
 Stage ``read`` reads, splits and analyses each file in one transaction; what it has done is found by
-BM25 at once. Stage ``vectors`` embeds what has no vector yet, tables and the newest documents first.
+BM25 at once. Stage ``vectors`` embeds passages that have no vector yet, tables and the newest documents first;
+stage ``relations`` embeds relations and entities.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from silmari.providers.embedding import Embedder
     from silmari.reading.limits import Limits
 
-Stage = Literal["read", "vectors"]
+Stage = Literal["read", "vectors", "relations"]
 FileStatus = Literal["added", "updated", "unchanged", "skipped", "failed"]
 
 # Vectors are stored this often at the latest: what is lost by a kill is what was embedded since.
@@ -36,13 +37,15 @@ SAVE_EVERY = 5.0
 ANALYSED = 2_000
 # Embedded together, sorted by length within: long enough to fill batches, short enough to show progress.
 PORTION = 64
+# Of relations and entities, which are short.
+SHORT_PORTION = 512
 # An engine commit costs a tenth of a second: publish at most this often.
 PUBLISH_EVERY = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a stage is: `done` of `total` files (``read``) or texts (``vectors``)."""
+    """How far a stage is: `done` of `total` files (``read``) or texts (``vectors``, ``relations``)."""
 
     stage: Stage
     done: int
@@ -69,7 +72,7 @@ class AddReport:
     Attributes:
         files: One result a file, in the order they were read.
         removed: URIs that `sync` took out because their files are gone.
-        pending: How many texts still wait in each stage.
+        pending: How many texts still wait for ``vectors``, and passages for a model that reads ``relations``.
         notes: Sentences about the whole run.
         problem: What kept vectors or the search index from being made; also among the notes.
     """
@@ -110,8 +113,13 @@ class Pipeline:
     chars: int
     relations: RelationMode | None = None
 
-    def read_file(self, path: Path) -> FileResult:
-        """Read one file into the catalog, in one transaction; never raises for what is wrong with the file."""
+    def read_file(self, path: Path, relations: RelationMode | None = None) -> FileResult:
+        """Read one file into the catalog, in one transaction; never raises for what is wrong with the file.
+
+        Args:
+            path: The file.
+            relations: Where relations of what is new in it shall come from; None: as it was or as it brings.
+        """
         from silmari.catalog.words import FileInfo
         from silmari.reading import read, uri_of
 
@@ -142,14 +150,14 @@ class Pipeline:
         except MemoryError:
             return self._problem(uri, stat.st_size, stat.st_mtime_ns, "failed", "needs more memory than there is")
         notes = tuple(dict.fromkeys(note for document in documents for note in document.notes))
-        prepared = self.prepare(documents)
+        prepared = self.prepare(documents, relations)
         if not any(entry.passages for entry in prepared):
             return self._problem(uri, stat.st_size, stat.st_mtime_ns, "skipped", "holds no text")
         info = FileInfo(uri, stat.st_size, stat.st_mtime_ns, _sha256(documents), notes)
         status = self.catalog.put_file(info, prepared)
         return FileResult(uri, status, " ".join(notes) or None)
 
-    def prepare(self, documents: Sequence[Document]) -> list[ReadDocument]:
+    def prepare(self, documents: Sequence[Document], relations: RelationMode | None = None) -> list[ReadDocument]:
         """Split and analyse documents, all their passages in one go (Kiwi works on many at once)."""
         from silmari.catalog.vector_cache import text_hash
         from silmari.catalog.words import ReadDocument, embedding_input
@@ -166,7 +174,7 @@ class Pipeline:
         analysed = [list(islice(ready, len(group))) for group in passages]
         tokens = iter(self.analyser.tokens_many(names))
         return [
-            ReadDocument(document, group, name, " ".join(next(tokens)), self.relations)
+            ReadDocument(document, group, name, " ".join(next(tokens)), relations or self.relations)
             for document, group, name in zip(documents, analysed, names, strict=True)
         ]
 
@@ -185,16 +193,25 @@ class Pipeline:
             return
         # A base that was made without an embedder takes the first one that comes.
         self.catalog.set_fingerprint("embedder", self.embedder.fingerprint)
-        done, total = 0, self.catalog.count_pending()
+        stage: Stage = "vectors"
+        done, total = 0, self.catalog.count_pending("passage")
         unsaved: dict[bytes, Any] = {}
         saved = published = time.monotonic()
         try:
-            while waiting := self.catalog.pending_vectors(self.embedder.fingerprint, PORTION):
+            while True:
+                # Passages first: a portion holds nothing else as long as one of them waits.
+                left = self.catalog.count_pending("passage") if stage == "vectors" else 0
+                if stage == "vectors" and not left:
+                    stage, done, total = "relations", 0, self.catalog.count_pending()
+                size = min(PORTION, left) if left else SHORT_PORTION
+                waiting = self.catalog.pending_vectors(self.embedder.fingerprint, size)
+                if not waiting:
+                    break
                 for portion in self._portions(waiting):
                     unsaved.update(self._embed(portion))
                     done += len(portion)
                     if on_progress is not None:
-                        on_progress(Progress("vectors", done, max(total, done)))
+                        on_progress(Progress(stage, done, max(total, done)))
                     if time.monotonic() - saved > SAVE_EVERY:
                         self._save(unsaved)
                         saved = time.monotonic()

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from silmari.attaching import attach
 from silmari.errors import MissingExtraError, ProviderError, UsageError
+from silmari.extraction.naming import Names, Place
 from silmari.ingest import AddReport, FileResult, OnProgress, Pipeline, Progress
+from silmari.model import RELATION_MODES, RelationMode
 
 if TYPE_CHECKING:
     from silmari.model import Document
@@ -35,15 +38,32 @@ class Intake:
     missing: str = ""
 
     def add(
-        self, paths: Iterable[str | Path], exclude: Sequence[str], until: Until, on_progress: OnProgress | None
+        self,
+        paths: Iterable[str | Path],
+        triplets: Sequence[Path],
+        relations: str | None,
+        exclude: Sequence[str],
+        until: Until,
+        on_progress: OnProgress | None,
     ) -> AddReport:
         """See `KnowledgeBase.add`."""
+        from silmari.reading import uri_of
+
         report = AddReport()
+        wanted = _mode(relations)
+        for file in triplets:
+            if not file.is_file():
+                raise UsageError(f"{file}: there is no such file of triplets. Nothing was changed.")
         found, problems = self._discover(paths, exclude)
         report.files += problems
         if not found and problems:
             raise UsageError(f"{problems[0].uri}: {problems[0].reason}")
-        self._read(found, report, on_progress)
+        apart = {uri_of(file) for file in triplets}
+        self._read([path for path in found if uri_of(path) not in apart], report, on_progress, wanted)
+        if triplets:
+            names = self._names()
+            for file in triplets:
+                report.files += attach(self.pipeline.catalog, file, names, wanted)
         if not report.files:
             report.notes.append("Nothing to read was found there.")
         return self._finish(report, until, on_progress)
@@ -76,25 +96,34 @@ class Intake:
         return self._finish(report, until, on_progress)
 
     def add_records(
-        self, records: Iterable[Mapping[str, Any]], until: Until, on_progress: OnProgress | None
+        self,
+        records: Iterable[Mapping[str, Any]],
+        relations: str | None,
+        until: Until,
+        on_progress: OnProgress | None,
     ) -> AddReport:
         """See `KnowledgeBase.add_records`."""
         from silmari.reading.records import record_document
+        from silmari.reading.triplets import LeftOut
 
         report = AddReport()
+        wanted = _mode(relations)
+        left_out = LeftOut()
         documents: list[Document] = []
         for number, record in enumerate(records, 1):
             try:
-                documents.append(record_document(record))
+                documents.append(record_document(record, left_out))
             except UsageError as error:
                 name = record.get("id") if isinstance(record, Mapping) else None
                 report.files.append(FileResult(f"record:{name or number}", "failed", str(error)))
         for start in range(0, len(documents), RECORDS):
             group = documents[start : start + RECORDS]
-            for uri, status in self.pipeline.catalog.put_records(self.pipeline.prepare(group)).items():
+            prepared = self.pipeline.prepare(group, wanted)
+            for uri, status in self.pipeline.catalog.put_records(prepared).items():
                 report.files.append(FileResult(uri, status))
             if on_progress is not None:
                 on_progress(Progress("read", start + len(group), len(documents)))
+        report.notes += left_out.sentences()
         return self._finish(report, until, on_progress)
 
     def remove(self, uris: Iterable[str | Path]) -> list[str]:
@@ -103,9 +132,11 @@ class Intake:
         self.pipeline.mirror.follow()
         return removed
 
-    def build(self, on_progress: OnProgress | None) -> AddReport:
+    def build(self, relations: str | None, on_progress: OnProgress | None) -> AddReport:
         """See `KnowledgeBase.build`."""
         self.pipeline.catalog.assert_writable()
+        if (wanted := _mode(relations)) is not None:
+            self.pipeline.catalog.want_relations(wanted, None)
         return self._finish(AddReport(), "all", on_progress)
 
     def reindex(self, wanted: Mapping[str, str | None], on_progress: OnProgress | None) -> AddReport:
@@ -163,13 +194,29 @@ class Intake:
                 problems.append(FileResult(uri_of(item.path), "failed", item.problem))
         return found, problems
 
-    def _read(self, found: Sequence[Path], report: AddReport, on_progress: OnProgress | None) -> None:
+    def _read(
+        self,
+        found: Sequence[Path],
+        report: AddReport,
+        on_progress: OnProgress | None,
+        relations: RelationMode | None = None,
+    ) -> None:
+        unchanged = []
         for done, path in enumerate(found):
             if on_progress is not None:
                 on_progress(Progress("read", done, len(found), path.name))
-            report.files.append(self.pipeline.read_file(path))
+            result = self.pipeline.read_file(path, relations)
+            report.files.append(result)
+            if result.status == "unchanged":
+                unchanged.append(result.uri)
         if on_progress is not None and found:
             on_progress(Progress("read", len(found), len(found)))
+        if relations is not None and unchanged:
+            # They are not read again, but their relations shall come from there too.
+            self.pipeline.catalog.want_relations(relations, self._names().at(unchanged))
+
+    def _names(self) -> Names:
+        return Names(Place(*place) for place in self.pipeline.catalog.places())
 
     def _finish(self, report: AddReport, until: Until, on_progress: OnProgress | None) -> AddReport:
         pipeline, mirror = self.pipeline, self.pipeline.mirror
@@ -192,5 +239,12 @@ class Intake:
             report.notes.append(
                 "Another process is writing to this base; run silmari build when it is done to complete the rest."
             )
-        report.pending = {"vectors": pending}
+        report.pending = {"vectors": pending, "relations": pipeline.catalog.count_extractions()[0]}
         return report
+
+
+def _mode(name: str | None) -> RelationMode | None:
+    mode = next((known for known in RELATION_MODES if known == name), None)
+    if name is not None and mode is None:
+        raise UsageError(f"relations is {name!r}; it takes {', '.join(RELATION_MODES)}.")
+    return mode

@@ -15,7 +15,7 @@ from silmari.background import Background, twin
 from silmari.errors import UsageError
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
-from silmari.model import WAYS, Filter, Hit, Passage, Source, Way
+from silmari.model import WAYS, Filter, Hit, Passage, Relation, RelationMode, Source, Way
 from silmari.retrieval.expanding import Expander
 from silmari.retrieval.filters import build_filter
 from silmari.retrieval.question import Question
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from silmari.catalog.words import StoredDocument
     from silmari.comparison import Comparison
     from silmari.graph.follow import Following
-    from silmari.retrieval.seeds import Known
     from silmari.overview import Status
     from silmari.providers.calling import Calling
+    from silmari.retrieval.seeds import Known
 
 Filters = Filter | Mapping[str, Any]
 
@@ -154,8 +154,10 @@ class KnowledgeBase:
 
     def add(
         self,
-        paths: str | Path | Iterable[str | Path],
+        paths: str | Path | Iterable[str | Path] = (),
         *,
+        triplets: str | Path | Iterable[str | Path] = (),
+        relations: RelationMode | None = None,
         exclude: Sequence[str] = (),
         until: Until = "all",
         on_progress: OnProgress | None = None,
@@ -167,14 +169,21 @@ class KnowledgeBase:
 
         Args:
             paths: What to add; folders with all that is in them.
+            triplets: Files of triplets for documents that are in the base or come with `paths`: JSON Lines of
+                ``_id`` (or ``uri``) and ``triplets``, or CSV of subject, predicate, object and document. They
+                stay with their documents when these are updated.
+            relations: Where the documents' relations shall come from: ``given`` (triplets that come with them),
+                ``sentences`` (names in their sentences) or ``triplets`` (those and what the chat model reads);
+                default: the settings', else what was said before, else ``given`` for those that bring triplets.
             exclude: Glob patterns of names or relative paths to pass over.
             until: ``read`` returns before vectors are made.
             on_progress: Called often, from the thread that works.
 
         Raises:
-            UsageError: None of the paths exists.
+            UsageError: None of the paths exists, or a file of triplets does not.
         """
-        return self._intake.add(_several(paths), exclude, until, on_progress)
+        files = [Path(file).expanduser() for file in _several(triplets)]
+        return self._intake.add(_several(paths), files, relations, exclude, until, on_progress)
 
     aadd = twin(add)
 
@@ -202,14 +211,16 @@ class KnowledgeBase:
         self,
         records: Iterable[Mapping[str, Any]],
         *,
+        relations: RelationMode | None = None,
         until: Until = "all",
         on_progress: OnProgress | None = None,
     ) -> AddReport:
         """Add records ``{"id", "text", "title", "date", "category", "triplets"}`` (the first two are needed).
 
-        A record with a known id replaces the former one. A faulty record is told in the report.
+        A record with a known id replaces the former one. A faulty record is told in the report; one with a
+        faulty triplet goes in without it. For `relations` see `add`.
         """
-        return self._intake.add_records(records, until, on_progress)
+        return self._intake.add_records(records, relations, until, on_progress)
 
     aadd_records = twin(add_records)
 
@@ -223,9 +234,15 @@ class KnowledgeBase:
 
     aremove = twin(remove)
 
-    def build(self, *, on_progress: OnProgress | None = None) -> AddReport:
-        """Complete what earlier calls left pending."""
-        return self._intake.build(on_progress)
+    def build(self, *, relations: RelationMode | None = None, on_progress: OnProgress | None = None) -> AddReport:
+        """Complete what earlier calls left pending.
+
+        Args:
+            relations: Where the relations of all documents shall come from, from now on; see `add`. What came
+                from elsewhere before is kept and not lost when it is changed back.
+            on_progress: Called often, from the thread that works.
+        """
+        return self._intake.build(relations, on_progress)
 
     abuild = twin(build)
 
@@ -437,6 +454,12 @@ class KnowledgeBase:
 
     ashow = twin(show)
 
+    def relations(self, passage_ids: Iterable[int]) -> dict[int, tuple[Relation, ...]]:
+        """The relations that passages state, by the passage's number; those that state none are left out."""
+        return self.catalog.relations_of(list(passage_ids))
+
+    arelations = twin(relations)
+
     def status(self) -> Status:
         """What is in the base, what is pending, and which files failed."""
         from silmari.overview import Status
@@ -451,9 +474,12 @@ class KnowledgeBase:
             documents=found.documents,
             passages=found.passages,
             categories=found.categories,
-            pending={"vectors": found.pending["vectors"] if self.embedder else 0},
+            relations=found.relations,
+            entities=found.entities,
+            pending={**found.pending, "vectors": found.pending["vectors"] if self.embedder else 0},
             failed=tuple((file.path, file.reason or "") for file in found.failed),
             skipped=tuple((file.path, file.reason or "") for file in found.skipped),
+            failed_extractions=tuple(self.catalog.extraction_failures()),
             embedder=self.embedder.fingerprint if self.embedder else None,
             engine=self.settings.engine,
             engine_counts=self._mirror.engine.counts(),

@@ -121,6 +121,16 @@ class Relation:
         """What is embedded and shown."""
         return relation_text(self.subject, self.predicate, self.object)
 
+    def as_json(self) -> dict[str, Any]:
+        """The shape that ``show --json`` prints."""
+        return {
+            "id": self.id,
+            "subject": self.subject,
+            "predicate": self.predicate,
+            "object": self.object,
+            "passages": list(self.passages),
+        }
+
 
 def relation_text(subject: str, predicate: str, object: str) -> str:
     """The parts of a relation joined by blanks."""

@@ -12,9 +12,12 @@ class Status:
     """The state of a base.
 
     Attributes:
-        pending: Texts that wait, by stage.
+        relations: How many the passages state, and `entities` how many these tie; both without those that are
+            only sentences.
+        pending: What waits, by stage: texts for ``vectors``, passages for a model that reads ``relations``.
         failed: (uri, reason) of the files that could not be read.
         skipped: (uri, reason) of the files that hold nothing to read.
+        failed_extractions: (number, reason) of the passages whose relations no model could give.
         engine_counts: ``texts`` and ``vectors`` that the engine holds.
         lag: Changes that the engine does not show yet.
         notes: Sentences about the whole, such as why there is no embedder.
@@ -25,9 +28,12 @@ class Status:
     documents: int
     passages: int
     categories: Mapping[str, int]
+    relations: int
+    entities: int
     pending: Mapping[str, int]
     failed: tuple[tuple[str, str], ...]
     skipped: tuple[tuple[str, str], ...]
+    failed_extractions: tuple[tuple[int, str], ...]
     embedder: str | None
     engine: str
     engine_counts: Mapping[str, int]
@@ -42,9 +48,14 @@ class Status:
             "documents": self.documents,
             "passages": self.passages,
             "categories": dict(self.categories),
+            "relations": self.relations,
+            "entities": self.entities,
             "pending": dict(self.pending),
             "failed": [{"uri": uri, "reason": reason} for uri, reason in self.failed],
             "skipped": [{"uri": uri, "reason": reason} for uri, reason in self.skipped],
+            "failed_extractions": [
+                {"passage_id": number, "reason": reason} for number, reason in self.failed_extractions
+            ],
             "embedder": self.embedder,
             "engine": self.engine,
             "engine_counts": dict(self.engine_counts),

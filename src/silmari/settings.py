@@ -76,7 +76,9 @@ class Settings(BaseSettings):
     k: int = Field(5, ge=1, le=1000, description="How many hits a search returns.")
     way: str = Field("fused", description="Way of retrieval.")
     relations: Literal["sentences", "given", "triplets"] | None = Field(
-        None, description="Where relations come from: given, sentences or triplets; none: as each document brings."
+        None,
+        description="Where relations come from: given (triplets that documents bring), sentences or triplets (llm); "
+        "none: given where a document brings triplets, else sentences.",
     )
     rerank: Literal["auto", "always", "never"] = Field(
         "auto", description="When the chat model reorders what the ways expansion and graph found."

@@ -62,8 +62,6 @@ def test_beir_records_and_dates_as_objects() -> None:
         ({"id": 1, "text": "t", "category": 3}, "field category"),
         ({"id": 1, "text": "t", "category": " "}, "field category"),
         ({"id": 1, "text": "t", "triplets": "a,b,c"}, "field triplets"),
-        ({"id": 1, "text": "t", "triplets": [["a", "b"]]}, "number 1"),
-        ({"id": 1, "text": "t", "triplets": [["a", "b", "c"], ["a", "", "c"]]}, "number 2"),
         (["id", "text"], "must be an object"),
     ],
 )

@@ -46,12 +46,10 @@ def test_three_relations_that_share_nothing_with_each_other_but_their_entities()
 
 
 def test_what_is_repeated_adds_nothing() -> None:
-    held = pool(
-        (1, 1, 2, says("who", "founder")), (2, 1, 3, says("who", "founder")), (3, 1, 4, says("who", "river"))
-    )
+    held = pool((1, 1, 2, says("who", "founder")), (2, 1, 3, says("who", "founder")), (3, 1, 4, says("who", "river")))
     found = find_chains(says("who", "founder", "river"), held, [1], ME)
     alone = found[1].close[0]
-    both = find_chains(says("who", "founder", "river"), pool(*zip([1, 2], [1, 1], [2, 3], held.vectors[:2])), [1], ME)
+    both = find_chains(says("who", "founder", "river"), Pool(held.ids[:2], held.ends[:2], held.vectors[:2]), [1], ME)
     assert both[2].says == pytest.approx(alone)
     assert found[3].says > alone
 
@@ -115,9 +113,7 @@ def test_a_chain_is_a_path_and_says_no_more_than_its_relations_do(
 
 @settings(deadline=None)
 @given(graphs(), st.integers(0, 1000))
-def test_the_order_of_the_pool_does_not_matter(
-    case: tuple[Pool, NDArray[np.float32], list[int]], seed: int
-) -> None:
+def test_the_order_of_the_pool_does_not_matter(case: tuple[Pool, NDArray[np.float32], list[int]], seed: int) -> None:
     held, question, starts = case
     order = np.random.default_rng(seed).permutation(len(held.ids))
     other = Pool(held.ids[order], held.ends[order], held.vectors[order])

@@ -108,9 +108,7 @@ def test_the_walk_begins_at_the_ends_of_the_nearest_relations_less_at_hubs() -> 
 
 def chain_world() -> World:
     """A line of names; every other relation has an alias to cross."""
-    world = World(
-        ("a", "b", [1]), ("b", "c", [2]), ("c-1", "d", [3]), ("d", "e", [4]), aliases=[("c", "c-1", 0.8)]
-    )
+    world = World(("a", "b", [1]), ("b", "c", [2]), ("c-1", "d", [3]), ("d", "e", [4]), aliases=[("c", "c-1", 0.8)])
     world.vectors = {at: np.eye(4, dtype=np.float16)[at - 1] for at in (1, 2, 3, 4)}
     return world
 

@@ -22,6 +22,7 @@ from silmari.catalog import (
     opening,
     queries,
     rebuilding,
+    spending,
     vectors,
     verdicts,
     wishes,
@@ -51,7 +52,6 @@ from silmari.model import Entity, Filter, Kind, Passage, Relation, RelationMode,
 
 T = TypeVar("T")
 _DOCUMENTS_A_TRANSACTION = 500
-_USAGE = "usage"
 
 
 class Catalog:
@@ -231,10 +231,10 @@ class Catalog:
         with self._store.read() as connection:
             return vectors.pending(connection, embedder, limit)
 
-    def count_pending(self) -> int:
-        """How many passages, relations and entities have no vector."""
+    def count_pending(self, *kinds: Kind) -> int:
+        """How many passages, relations and entities have no vector; of all kinds if none is named."""
         with self._store.read() as connection:
-            return sum(vectors.count_pending(connection, kind) for kind in vectors.EMBEDDED)
+            return sum(vectors.count_pending(connection, kind) for kind in kinds or vectors.EMBEDDED)
 
     def store_vectors(self, embedder: str, found: Mapping[bytes, NDArray[Any]]) -> int:
         """Store vectors by hash, each of shape (dim,) and unit length; returns how many items got one.
@@ -332,6 +332,11 @@ class Catalog:
         with self._store.read() as connection:
             return queries.document_ids(connection, uris)
 
+    def places(self) -> list[tuple[str, str | None, int]]:
+        """Where documents stand: uri, path (None for a record that came from no file) and the document's number."""
+        with self._store.read() as connection:
+            return queries.places(connection)
+
     def matching(self, patterns: Iterable[str]) -> list[str]:
         """The uris of files and records that paths, folders, globs and uris name, sorted."""
         with self._store.read() as connection:
@@ -382,6 +387,11 @@ class Catalog:
         """The entities that have these keys; keys of none are left out."""
         with self._store.read() as connection:
             return fact_queries.entity_ids(connection, keys)
+
+    def relations_of(self, passage_ids: Collection[int]) -> dict[int, tuple[Relation, ...]]:
+        """The relations that passages state, by passage; those that state none are left out."""
+        with self._store.read() as connection:
+            return fact_queries.relations_of(connection, passage_ids)
 
     def all_facts(self, use: Callable[[str, int, Iterator[EntityRow], Iterator[Stated]], T]) -> T:
         """What `use` makes of the log's epoch, the newest change's number, all entities and all relations, by id."""
@@ -483,15 +493,12 @@ class Catalog:
     def usage(self) -> dict[str, dict[str, float]]:
         """What was counted of the calls of each model, by its name, since the base was made."""
         with self._store.read() as connection:
-            return _usage(connection)
+            return spending.read(connection)
 
     def add_usage(self, model: str, counts: Mapping[str, float]) -> None:
         """Add to the counts of a model."""
         with self._store.write() as connection:
-            kept = _usage(connection)
-            known = kept.get(model, {})
-            kept[model] = known | {name: known.get(name, 0) + value for name, value in counts.items()}
-            set_meta(connection, _USAGE, to_json(kept))
+            spending.add(connection, model, counts)
 
     # Rebuilding; open the base without the fingerprints that change
 
@@ -545,8 +552,3 @@ class Catalog:
             raise UnreadableError(
                 "The text holds half of a character (a lone surrogate); save the file as UTF-8 and add it again."
             ) from error
-
-
-def _usage(connection: Connection) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = json.loads(get_meta(connection).get(_USAGE, "{}"))
-    return found

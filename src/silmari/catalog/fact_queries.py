@@ -43,6 +43,21 @@ def relations_in(connection: Connection, passage_ids: Collection[int]) -> dict[i
     return found
 
 
+def relations_of(connection: Connection, passage_ids: Collection[int]) -> dict[int, tuple[Relation, ...]]:
+    """The relations that passages state, by passage; those that state none are left out."""
+    stated: dict[int, dict[int, None]] = {}
+    for chunk in chunks(dict.fromkeys(passage_ids)):
+        rows = connection.execute(
+            select(statements.c.passage_id, statements.c.relation_id)
+            .where(statements.c.passage_id.in_(chunk))
+            .order_by(statements.c.passage_id, statements.c.relation_id)
+        )
+        for passage, relation in rows:
+            stated.setdefault(passage, {})[relation] = None
+    found = relations_by_id(connection, [relation for held in stated.values() for relation in held])
+    return {passage: tuple(found[relation] for relation in held) for passage, held in stated.items()}
+
+
 def entities_by_id(connection: Connection, ids: Collection[int]) -> dict[int, Entity]:
     """Entities in the order of `ids`; ids that are gone are left out."""
     found = {row.id: Entity(*row) for chunk in chunks(dict.fromkeys(ids)) for row in _entities(connection, chunk)}

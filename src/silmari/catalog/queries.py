@@ -190,6 +190,11 @@ def neighbours(connection: Connection, passage_id: int) -> tuple[Passage | None,
     return found.get(-1), found.get(1)
 
 
+def places(connection: Connection) -> list[tuple[str, str | None, int]]:
+    """Where documents stand: uri, path and the document's number."""
+    return [tuple(row) for row in connection.execute(select(sources.c.uri, sources.c.path, sources.c.document_id))]
+
+
 def list_documents(connection: Connection, condition: ColumnElement[bool]) -> list[StoredDocument]:
     """Documents with their counts, by uri."""
     counted = (

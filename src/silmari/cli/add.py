@@ -6,13 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
-from silmari.cli.common import EmbedderName, Exclude, Json, Kb, Llm, MaxCost, UntilStage, open_base
+from silmari.cli.common import EmbedderName, Exclude, Json, Kb, Llm, MaxCost, Relations, UntilStage, open_base
 from silmari.errors import UsageError
 
 
 def add(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or globs.")],
+    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files, folders or globs.")] = None,
     kb: Kb = None,
+    triplets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--triplets",
+            metavar="FILE",
+            help="Triplets for documents: JSONL of _id and triplets, or CSV of subject, predicate, object, document.",
+        ),
+    ] = None,
+    relations: Relations = None,
     exclude: Exclude = None,
     until: UntilStage = "all",
     embedder: EmbedderName = None,
@@ -21,11 +30,21 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add files, folders and globs; what is already in and unchanged is passed over."""
+    if not paths and not triplets:
+        raise UsageError("There is nothing to add: name files, folders or globs, or --triplets FILE.")
+    mode: Any = relations
     from silmari.cli.progress import ProgressBars
     from silmari.cli.report import finish
 
     with open_base(kb, create=True, embedder=embedder, llm=llm, max_cost=max_cost) as base, ProgressBars() as bars:
-        report = base.add(paths, exclude=tuple(exclude or ()), until=stage(until), on_progress=bars)
+        report = base.add(
+            paths or (),
+            triplets=triplets or (),
+            relations=mode,
+            exclude=tuple(exclude or ()),
+            until=stage(until),
+            on_progress=bars,
+        )
     finish(report, as_json)
 
 

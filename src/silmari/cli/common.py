@@ -85,6 +85,14 @@ UntilStage = Annotated[
     str,
     typer.Option("--until", metavar="STAGE", help="read: return when BM25 answers; all: with vectors."),
 ]
+Relations = Annotated[
+    str | None,
+    typer.Option(
+        "--relations",
+        metavar="MODE",
+        help="Where relations come from: given (the documents' triplets), sentences, or triplets (--llm).",
+    ),
+]
 
 
 def open_base(kb: Path | None, *, create: bool = False, **options: Any) -> KnowledgeBase:

@@ -36,11 +36,11 @@ def documents(
         print_json({"documents": [entry.as_json() for entry in entries]})
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("category", "date", "passages", "title", "where"):
+    for name in ("category", "date", "passages", "relations", "title", "where"):
         table.add_column(name, justify="right" if name == "passages" else "left", overflow="fold")
     for entry in entries:
         dated = f"{entry.date} ({entry.date_source})" if entry.date else "–"
-        table.add_row(entry.category, dated, f"{entry.passages:,}", entry.title, shown(entry.uri))
+        table.add_row(entry.category, dated, f"{entry.passages:,}", entry.relations, entry.title, shown(entry.uri))
     out = console()
     out.print(table)
     out.print(f"{len(entries):,} documents.")

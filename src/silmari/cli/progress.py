@@ -23,6 +23,7 @@ from silmari.ingest import Progress
 _NAMES = {
     "read": "Reading files",
     "vectors": "Making vectors",
+    "relations": "Making vectors of relations",
     "questions": "Embedding questions",
     "search": "Asking questions",
 }

@@ -15,9 +15,10 @@ def show(
     embedder: EmbedderName = None,
     as_json: Json = False,
 ) -> None:
-    """Show a document's passages as Silmari read them, or one passage."""
+    """Show a document's passages as Silmari read them, with the relations they state, or one passage."""
     with open_base(kb, embedder=embedder) as base:
         passages = base.show(target)
+        stated = base.relations(passage.id for passage, _ in passages)
     if as_json:
         print_json(
             {
@@ -28,6 +29,7 @@ def show(
                         "content": passage.content,
                         "context": passage.context,
                         "date": passage.date,
+                        "relations": [relation.as_json() for relation in stated.get(passage.id, ())],
                         "source": source.as_json(),
                     }
                     for passage, source in passages
@@ -45,3 +47,5 @@ def show(
         out.print()
         out.print(f"passage {passage.id}" + (f", {place}" if place else ""), style="dim")
         out.print(passage.content)
+        for relation in stated.get(passage.id, ()):
+            out.print(f"  {relation.subject} – {relation.predicate} – {relation.object}", style="dim", soft_wrap=True)

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from silmari.errors import BusyError, UsageError
+from silmari.errors import BusyError, ProviderError, UsageError
 from silmari.evaluation.beir import Dataset
-from silmari.model import Triplet
+from silmari.model import RelationMode, Triplet
 from silmari.reading.cleaning import clean
 
 if TYPE_CHECKING:
@@ -65,8 +65,14 @@ def opened(
     """
     from silmari.knowledge_base import KnowledgeBase
 
+    mode: RelationMode = settings.relations or "sentences"
     built_with = _fingerprints(settings, embedder)
-    triplets = dataset.triplets if settings.relations == "given" else {}
+    if mode == "triplets":
+        if settings.llm is None:
+            raise UsageError("Relations of the kind triplets are read by a chat model; name one with --llm.")
+        # Another model reads other relations.
+        built_with |= {"relations": settings.llm}
+    triplets = dataset.triplets if mode == "given" else {}
     ids = _uris(dataset)
     folder = settings.cache.expanduser() / FOLDER / _key(dataset, triplets, built_with)
     with KnowledgeBase.open(settings.model_copy(update={"kb": folder}), embedder=embedder) as base:
@@ -82,8 +88,10 @@ def opened(
             for uri, key in ids.items()
             if uri not in there
         )
-        report = base.add_records(wanted, on_progress=on_progress)
-        if report.pending.get("vectors"):
+        report = base.add_records(wanted, relations=mode, on_progress=on_progress)
+        if report.problem:
+            raise ProviderError(report.problem)
+        if any(report.pending.values()):
             raise BusyError(f"Another process is still building {folder}; wait for it and run this again.")
         yield Collection(base, ids, {**built_with, "engine": settings.engine}, _notes(report))
 

@@ -200,17 +200,22 @@ def _meeting(members: Sequence[Member]) -> Iterator[Pair]:
 
 def _rival(member: Member) -> tuple[int, int]:
     """Two names with one core are no rivals, unless titles of different fields tell them apart."""
-    return (member.made, 0) if member.made > NEUTRAL_TITLE else (0, member.core)
+    return (member.made, 0) if member.made > NEUTRAL_TITLE else (member.made == Made.ADDRESSED, member.core)
 
 
 def _shares(members: Sequence[Member], weights: Mapping[int, float] | None = None) -> dict[tuple[int, int], float]:
-    """How much of a short name each of its rivals may claim; the shares add up to 1."""
+    """How much of a short name each of its rivals may claim.
+
+    The shares add up to 1, apart from those of titles with a last name: they do not say whose it is.
+    """
     claims: dict[tuple[int, int], float] = {}
     for member in members:
         weight = weights[member.made] if weights else 1.0
         claims[_rival(member)] = max(weight, claims.get(_rival(member), 0.0))
-    total = sum(claims.values())
-    return {rival: weight / total for rival, weight in claims.items()}
+    totals = [0.0, 0.0]
+    for (vague, _), weight in claims.items():
+        totals[vague == 1] += weight
+    return {rival: weight / totals[rival[0] == 1] for rival, weight in claims.items()}
 
 
 def _pair(one: Member, other: Member, score: float, made: int, rivals: int = 1) -> Pair:

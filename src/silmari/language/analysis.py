@@ -14,7 +14,7 @@ from silmari.language.names import passage_names, spelled_names
 from silmari.language.normalise import clean, normalise
 
 # Raise it whenever the same text gives other tokens or names: bases that were built before must be rebuilt.
-ANALYSER_VERSION = 4
+ANALYSER_VERSION = 5
 # Of a question, so much is analysed; a longer one is a pasted document.
 MAX_QUESTION_CHARS = 4_000
 

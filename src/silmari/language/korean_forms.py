@@ -107,7 +107,6 @@ def _add_heads(found: Found, whole: str) -> None:
     for kind, clipped in titles.CLIPPED:
         if whole.endswith(kind) and len(whole) > len(kind) + 1:
             found.add(whole[: -len(kind)] + clipped, Made.CLIPPED)
-            break
     for kind in titles.KOREAN_PLACES:
         if whole.endswith(kind) and len(whole) >= len(kind) + 2:
             found.add(whole[: -len(kind)], Made.KIND_OF_PLACE)

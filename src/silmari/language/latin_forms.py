@@ -11,7 +11,8 @@ from silmari.language.made import Found, Made
 from silmari.language.sounds import LEAST_SOUND, alike, latin_sounds
 
 ACRONYM = re.compile(r"(?:[A-Z]\.?){2,6}")
-_WORD = re.compile(r"[^\W\d_가-힣぀-ヿ一-鿿][^\W\d_가-힣぀-ヿ一-鿿'’.\-]*")
+_LETTER = r"[^\W\d_가-힣぀-ヿ一-鿿]"
+_WORD = re.compile(rf"{_LETTER}(?:{_LETTER}|['’.\-])*")
 _INITIAL = re.compile(r"[A-Z]\.?|(?:[A-Z]\.){2,}|[A-Z][hH]\.")
 _CODE = re.compile(r"([A-Z]{2,3})[-–\s]?(\d{1,4})")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -22,6 +23,8 @@ _NOBLE = frozenset("de da do del della di du van von der den ter la le bin ibn a
 _ENGLISH_TRADES = frozenset(titles.TRANSLATED.values())
 # Of a shorter name there are too many that are spelled alike.
 _LEAST_ALIKE = 8
+# A longer name is hardly a person's, nor spelled in two scripts.
+_MOST_WORDS = 5
 
 
 def add_latin(found: Found, bare: str, words: list[str]) -> None:
@@ -95,9 +98,12 @@ def _add_words(found: Found, words: list[str]) -> None:
     person = not company and _add_person(found, kept)
     _add_initials(found, kept, person)
     _add_heads(found, kept)
-    _add_sounds(found, kept)
-    if sum(map(len, words)) >= _LEAST_ALIKE and not any(map(is_numbered, words)):
-        found.add("s:" + "".join(map(alike, map(folded, words))), Made.ALIKE)
+    if len(kept) > _MOST_WORDS:
+        return
+    plain = list(map(folded, words))
+    _add_sounds(found, list(map(folded, kept)))
+    if sum(map(len, plain)) >= _LEAST_ALIKE and not any(map(is_numbered, words)):
+        found.add("s:" + "".join(map(alike, plain)), Made.ALIKE)
 
 
 def _is_legal(word: str) -> bool:
@@ -112,14 +118,14 @@ def _is_thing(word: str) -> bool:
 
 def last_names(words: Sequence[str]) -> list[str]:
     """The last names that a name may have if it is a person's, the longest last; empty if it hardly is one's."""
-    if not 2 <= len(words) <= 5 or not is_capital(words[-1]) or not all(map(_WORD.fullmatch, words)):
+    if not 2 <= len(words) <= _MOST_WORDS or not is_capital(words[-1]) or not all(map(_WORD.fullmatch, words)):
         return []
     plain = list(map(folded, words))
     if any(not is_capital(words[at]) and plain[at] not in _NOBLE for at in range(1, len(words))):
         return []
     if _is_thing(plain[-1]) or _is_thing(plain[0]) or plain[0] in titles.NO_GIVEN_NAMES:
         return []
-    if len(plain[-1]) < 3 or plain[-1] in titles.LATIN_TRADES or plain[-1] in titles.LATIN_TITLES:
+    if len(plain[-1]) < 3 or plain[-1] in titles.LATIN_TRADES or plain[-1] in titles.OFFICES:
         return []
     family = len(words) - 1
     while family > 1 and plain[family - 1] in _NOBLE:
@@ -170,8 +176,7 @@ def _add_heads(found: Found, words: Sequence[str]) -> None:
         found.add(joined(words[:-1]), Made.CALLED_AFTER)
 
 
-def _add_sounds(found: Found, words: Sequence[str]) -> None:
-    plain = list(map(folded, words))
+def _add_sounds(found: Found, plain: Sequence[str]) -> None:
     for size in range(1, min(4, len(plain))):
         english = " ".join(plain[-size:])
         if english in _ENGLISH_TRADES:

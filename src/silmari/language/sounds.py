@@ -94,7 +94,7 @@ def alike(word: str) -> str:
 
 
 def initials_of(name: str) -> list[str]:
-    """How the first syllables of a Hangul name may be written as Latin initials: ``따개비`` → dg, dk, tg, tk, and so on.
+    """How the first syllables of a Hangul name may be Latin initials: ``따개비`` → dg, dk, tg, tk, and so on.
 
     At most the first three syllables count; a syllable that begins with a vowel has no initial.
     """

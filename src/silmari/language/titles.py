@@ -43,6 +43,12 @@ SURE_LATIN_TITLES = frozenset(
     "mr mrs ms mx dr prof professor president senator governor chancellor sir captain colonel sergeant pope "
     "king queen emperor sen gov capt col".split()
 )
+# Titles that are hardly ever last names, as King and Pope are.
+OFFICES = frozenset(
+    "president minister senator governor mayor chancellor representative ambassador premier professor doctor general "
+    "colonel captain lieutenant sergeant major admiral commander corporal emperor princess archbishop lady madam "
+    "sir".split()
+)
 TITLE_FIELDS = tuple(dict.fromkeys([*_KOREAN, *_LATIN]))
 
 LEGAL_FORMS = frozenset(
@@ -172,7 +178,7 @@ KINDS_OF_THINGS = frozenset(
     "language languages people peoples nation nations americans dynasty family house tribe culture religion "
     "theory theorem equation law principle method system systems project program programme plan mission survey "
     "observatory laboratory index award code standard project model engine machine computer software "
-    "world earth sun moon star stars heart life love death man woman boy girl child baby king queen prince monster "
+    "world earth sun moon star stars heart life love death man woman boy girl child baby queen monster "
     "hero fighter warrior warriors leader section branch unit part point place site land lands ground field fields "
     "north south east west island sector zone belt border wall gate bend crossing mound hollow "
     "airlines airport aircraft airships station vodka coffee wine beer tea "

@@ -13,6 +13,7 @@ from typing import Any
 from silmari.errors import UnreadableError, UsageError
 from silmari.model import Document, Prose, Triplet
 from silmari.reading.cleaning import clean
+from silmari.reading.triplets import LeftOut, shown, triplets_of
 
 _TEXT_KEY = re.compile(r'"text"\s*:\s*"')
 _MAX_PROBLEMS = 100
@@ -67,7 +68,7 @@ class RecordFile:
     Attributes:
         records: In the file's order, one for each id.
         problems: One sentence for each line that is no record, at most 100 and then their number.
-        notes: One sentence for each id that was given twice.
+        notes: One sentence for each id that was given twice, and for each kind of faulty triplet.
     """
 
     records: tuple[Record, ...]
@@ -123,9 +124,10 @@ def read_text(text: str) -> RecordFile:
     found: dict[str, Record] = {}
     problems: list[str] = []
     repeated: dict[str, None] = {}
+    left_out = LeftOut()
     for place, parsed in _objects(text):
         try:
-            record = parse_record(_loaded(parsed))
+            record = parse_record(_loaded(parsed), left_out)
         except UsageError as error:
             problems.append(f"{place}: {error}")
             continue
@@ -138,16 +140,17 @@ def read_text(text: str) -> RecordFile:
     if len(problems) > _MAX_PROBLEMS:
         problems[_MAX_PROBLEMS:] = [f"{len(problems) - _MAX_PROBLEMS} more lines are no records"]
     notes = tuple(f"The id {key!r} is given more than once; the last record of that id counts." for key in repeated)
-    return RecordFile(tuple(found.values()), tuple(problems), notes)
+    return RecordFile(tuple(found.values()), tuple(problems), notes + left_out.sentences())
 
 
-def parse_record(record: Mapping[str, Any]) -> Record:
+def parse_record(record: Mapping[str, Any], left_out: LeftOut | None = None) -> Record:
     """Check one record and bring it into shape.
 
     Args:
         record: ``id`` (text or number; ``_id`` is taken too) and ``text``; optionally ``title``, ``date``
             (``YYYY-MM-DD``), ``category`` and ``triplets`` (lists of subject, predicate, object). Other fields
             are ignored. If ``text`` is blank, the title is the text.
+        left_out: Takes note of triplets that are not in order; the record goes without them.
 
     Raises:
         UsageError: A field is missing or wrong; the sentence names it.
@@ -157,23 +160,24 @@ def parse_record(record: Mapping[str, Any]) -> Record:
     text, title = _string(record, "text"), _string(record, "title")
     if not (text or title):
         raise UsageError("the field text is missing or blank: give the record's text")
+    identity = _identity(record)
     return Record(
-        id=_identity(record),
+        id=identity,
         text=text or title,
         title=title,
         date=_date(record.get("date")),
         category=_category(record.get("category")),
-        triplets=_triplets(record.get("triplets")),
+        triplets=_triplets(record.get("triplets"), identity, left_out),
     )
 
 
-def record_document(record: Mapping[str, Any]) -> Document:
-    """A record that was given as an object, not in a file, as the document ``record:ID``.
+def record_document(record: Mapping[str, Any], left_out: LeftOut | None = None) -> Document:
+    """A record that was given as an object, not in a file, as the document ``record:ID``; else as `parse_record`.
 
     Raises:
         UsageError: As `parse_record`.
     """
-    parsed = parse_record(record)
+    parsed = parse_record(record, left_out)
     return parsed.document(f"record:{parsed.id}")
 
 
@@ -214,7 +218,7 @@ def _string(record: Mapping[str, Any], field: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise UsageError(f"the field {field} must be a text, not {_shown(value)}")
+        raise UsageError(f"the field {field} must be a text, not {shown(value)}")
     return clean(value).strip()
 
 
@@ -234,7 +238,7 @@ def _date(value: Any) -> str | None:
         return value.isoformat()[:10]
     if isinstance(value, str) and (found := _iso(value.strip())):
         return found
-    raise UsageError(f"the field date must be a day such as 2024-01-31, not {_shown(value)}")
+    raise UsageError(f"the field date must be a day such as 2024-01-31, not {shown(value)}")
 
 
 def _iso(value: str) -> str | None:
@@ -253,26 +257,13 @@ def _category(value: Any) -> str:
     if value is None or value == "":
         return "record"
     if not isinstance(value, str) or not value.strip():
-        raise UsageError(f"the field category must be a word such as news, not {_shown(value)}")
+        raise UsageError(f"the field category must be a word such as news, not {shown(value)}")
     return clean(value).strip()
 
 
-def _triplets(value: Any) -> tuple[Triplet, ...]:
+def _triplets(value: Any, identity: str, left_out: LeftOut | None) -> tuple[Triplet, ...]:
     if value is None:
         return ()
     if not isinstance(value, (list, tuple)):
-        raise UsageError(f"the field triplets must be a list of [subject, predicate, object], not {_shown(value)}")
-    found = []
-    for number, item in enumerate(value, 1):
-        parts = (
-            [clean(part).strip() for part in item if isinstance(part, str)] if isinstance(item, (list, tuple)) else []
-        )
-        if len(parts) != 3 or len(item) != 3 or not all(parts):
-            raise UsageError(f"the field triplets must hold three texts each; number {number} is {_shown(item)}")
-        found.append(Triplet(*parts))
-    return tuple(found)
-
-
-def _shown(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+        raise UsageError(f"the field triplets must be a list of [subject, predicate, object], not {shown(value)}")
+    return triplets_of(value, f"record {identity!r}", LeftOut() if left_out is None else left_out)

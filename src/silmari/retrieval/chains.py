@@ -57,7 +57,10 @@ class Chain:
         last = held[0] or max(held, key=lambda place: self.close[place])
         part = slice(0 if held[0] else last, last + 1)
         return replace(
-            self, relations=self.relations[part], joints=self.joints[part][: last if held[0] else 0], close=self.close[part]
+            self,
+            relations=self.relations[part],
+            joints=self.joints[part][: last if held[0] else 0],
+            close=self.close[part],
         )
 
 

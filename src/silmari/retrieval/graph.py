@@ -3,12 +3,12 @@
 A passage that answers the second half of a question may share nothing with it, but a good passage for the first
 half names it. What the graph adds is in the unit of relevance, as the fused scores are:
 
-    score(p) = fused(p) + max(LINKED × what names join, MET × what relations join) + CHAINED × chain(p) + WALKED × walk(p)
+    score(p) = fused(p) + max(LINKED × names(p), MET × relations(p)) + CHAINED × chain(p) + WALKED × walk(p)
 
-- names: a passage gains from the best passages that name its title or its topic, as far as those stand out of the
+- names(p): what comes from the best passages that name its title or its topic, as far as those stand out of the
   candidates (`silmari.graph.links`);
-- relations: it gains in the same way from those with whose relations it has an entity in common, under any of its
-  names; then, less, from the best of all, so that two steps are made (`silmari.retrieval.seeds.meet`);
+- relations(p): likewise from those with which it has an entity in common, under any of its names; then, less, from
+  the best by all of this, so that two steps are made (`silmari.retrieval.seeds.meet`);
 - chain(p): what the best chain of relations that p is a part of says of the question (`silmari.retrieval.chains`);
 - walk(p): how much of its time a random walk with restart spends there, on a logarithmic scale.
 
@@ -28,7 +28,7 @@ from silmari.model import Filter
 from silmari.retrieval.chains import Chain, find_chains
 from silmari.retrieval.fused import DEPTH, weigh
 from silmari.retrieval.question import Question
-from silmari.retrieval.seeds import Known, Meeting, gather, meet, nearest_relations, walk_seeds
+from silmari.retrieval.seeds import Known, Meeting, Vector, gather, meet, nearest_relations, walk_seeds
 from silmari.retrieval.sparse import Scored
 
 # Passages that scores are spread from; from 10 to 20 the quality is the same.
@@ -39,7 +39,7 @@ MET_AGAIN = 0.15
 CHAINED = 1.0
 WALKED = 0.2
 # In the way ``fused``, of what the graph adds.
-FUSED = 0.5
+FUSED = 0.7
 # Of the walk's restarts, the share that passages get; and the powers of ten below the best that count.
 _RESTARTS = 0.2
 _MAGNITUDES = 4
@@ -122,7 +122,8 @@ def graph(
     lists = {"fused": found.ranked, "sparse": found.sparse, "dense": found.dense}
     if not found.ranked:
         return Graphed([], lists, {})
-    mean = unrelated() if unrelated is not None and question.vector is not None and found.dense else None
+    vector = question.vector
+    mean = unrelated() if unrelated is not None and vector is not None and found.dense else None
     base = dict(found.ranked)
     if mean is None:
         best = found.ranked[0][1]
@@ -140,10 +141,10 @@ def graph(
         """Score what was reached by the graph alone, and forget what may not be found."""
         reached = [item for item in gains.passages if item not in base]
         reached = sorted(may(reached)) if may is not None and reached else reached
-        if mean is None:
+        if mean is None or vector is None:
             base.update(dict.fromkeys(reached, 0.0))
             return
-        cosine = engine.similarity("passage", question.vector, reached)
+        cosine = engine.similarity("passage", vector, reached)
         base.update((item, (cosine.get(item, mean) - mean) / (1 - mean)) for item in reached)
 
     gains = _Gains()
@@ -151,32 +152,36 @@ def graph(
     gains.offer(spread(sources), LINKED)
     if known is not None and len(known.facts):
         gains.offer(meet(sources, known), MET)
-        if mean is not None:
-            _follow(gains, question, engine, known, dict(found.ranked), weakest, mean, may)
+        if mean is not None and vector is not None:
+            standing = {item: score - weakest for item, score in found.ranked if score > weakest}
+            _follow(gains, vector, engine, known, standing, mean, may)
         completed()
         gains.offer(meet(standing_out({item: base[item] + gains.of(item) for item in base}), known), MET_AGAIN)
     completed()
     scores = {item: score + share * gains.of(item) for item, score in base.items()}
     # sorted() is stable: equal scores keep the order of the fused ones.
     ranked = sorted(scores.items(), key=lambda pair: -pair[1])[:k]
-    chains = {item: chain for item, (gain, chain) in gains.chained.items() if item in base and gain > gains.linked.get(item, (0.0,))[0]}
+    chains = {
+        item: chain
+        for item, (gain, chain) in gains.chained.items()
+        if item in base and gain > gains.linked.get(item, (0.0,))[0]
+    }
     links = {item: link for item, (_, link) in gains.linked.items() if item in base and item not in chains}
     return Graphed(ranked, lists, links, chains, gains.reached)
 
 
 def _follow(
     gains: _Gains,
-    question: Question,
+    vector: Vector,
     engine: Engine,
     known: Known,
-    fused: Mapping[int, float],
-    weakest: float,
+    standing: Mapping[int, float],
     mean: float,
     may: Callable[[Collection[int]], Collection[int]] | None,
 ) -> None:
     """Let passages gain by chains of relations and by the walk, where relations have vectors."""
-    vector = question.vector
-    if vector is None or not (nearest := nearest_relations(vector, engine, known, may)):
+    nearest = nearest_relations(vector, engine, known, may)
+    if not nearest:
         return
     starts = [item for item, _ in nearest]
     pool, stated, alike = gather(vector, starts, engine, known, may)
@@ -194,12 +199,11 @@ def _follow(
         for passage, chain in best.items()
         if chain.says > least
     }
-    standing = {item: score - weakest for item, score in fused.items() if score > weakest}
     gains.walked = _walked(walk_seeds(nearest, known.facts, mean), standing, known)
 
 
 def _walked(entities: Mapping[int, float], passages: Mapping[int, float], known: Known) -> dict[int, float]:
-    """What passages gain by the walk: the best `WALKED`, one of a tenth of its time a quarter of that less, and so on."""
+    """What passages gain by the walk: the best `WALKED`, one with a tenth of its time a quarter of that less."""
     whole, parts = sum(entities.values()), sum(passages.values())
     if not whole:
         return {}

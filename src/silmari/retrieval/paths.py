@@ -32,9 +32,7 @@ def tell_links(links: Mapping[int, Link | Meeting], found: Found, shelf: FactShe
             continue
         first, source = found[link.source]
         middle = (
-            _names(link, entities)
-            if isinstance(link, Meeting)
-            else [_spelled(link, found[item][0], first, source)]
+            _names(link, entities) if isinstance(link, Meeting) else [_spelled(link, found[item][0], first, source)]
         )
         start = {"passage_id": first.id, "uri": source.uri, "title": source.title, "locator": dict(source.locator)}
         told[item] = [start, *middle, {"passage_id": item}]

@@ -65,7 +65,9 @@ class FactsGraph(Protocol):
     ) -> Sequence[int]:
         """The relations within `degree` steps."""
 
-    def walk(self, entities: Mapping[int, float], passages: Mapping[int, float], *, top: int) -> Sequence[tuple[int, float]]:
+    def walk(
+        self, entities: Mapping[int, float], passages: Mapping[int, float], *, top: int
+    ) -> Sequence[tuple[int, float]]:
         """Passages by the time that a random walk with restart spends there."""
 
 
