@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from silmari.graph.follow import Following
     from silmari.overview import Status
     from silmari.providers.calling import Calling
+    from silmari.retrieval.seeds import Known
 
 Filters = Filter | Mapping[str, Any]
 
@@ -539,7 +540,14 @@ class KnowledgeBase:
         unrelated = None if self.embedder is None else self._unrelated
         engine = self._mirror.engine
         expander = Expander(engine, self.catalog, self._graph.facts, around, unrelated, self.analyser.tokens, entities)
-        return Searcher(engine, self.catalog, ready, unrelated, self._graph.spread, expander)
+        return Searcher(engine, self.catalog, ready, unrelated, self._graph.spread, expander, self._known)
+
+    def _known(self) -> Known | None:
+        """What relations say, if there are any."""
+        from silmari.retrieval.seeds import Known
+
+        facts = self._graph.facts()
+        return Known(facts, self._graph.edges_of, self.catalog.vectors) if len(facts) else None
 
     @cached_property
     def _graph(self) -> Following:
