@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from silmari.language.sentences import sentences
 from silmari.model import Hit, Relation
@@ -61,25 +61,36 @@ def candidates(
     Returns:
         The candidates, and by their ids the passages that they stand for.
     """
-    stated = expander.stated([hit.passage.id for hit in hits], question, _RELATIONS)
+    shown = {hit.passage.id for hit in hits}
+    stated = expander.stated(list(shown), question, _RELATIONS)
+    led = expander.shelf.relations([step["id"] for hit in hits for step in _relations(hit)])
     offered: list[Candidate] = []
     stands: list[tuple[int, ...]] = []
     seen: set[int] = set()
+
+    def offer(relation: Relation, passage: int) -> None:
+        if relation.id not in seen:
+            seen.add(relation.id)
+            ends = f"e{relation.subject_id}", f"e{relation.object_id}"
+            offered.append(Candidate(len(offered), relation.text, ends))
+            stands.append((passage,))
+
     for hit in hits:
-        relations = stated.get(hit.passage.id, ())
-        for relation in relations:
-            if relation.id not in seen:
-                seen.add(relation.id)
-                offered.append(_candidate(len(offered), relation))
-                stands.append((hit.passage.id,))
-        if not relations:
+        item = hit.passage.id
+        for relation in stated.get(item, ()):
+            offer(relation, item)
+        for step in _relations(hit):
+            if step["id"] in led:  # what only leads somewhere stands for where it leads
+                offer(led[step["id"]], step["passage_id"] if step["passage_id"] in shown else item)
+        if item not in stated:
             offered.append(Candidate(len(offered), _said(hit, expander, weights), _about(hit)))
-            stands.append((hit.passage.id,))
+            stands.append((item,))
     return tuple(offered), stands
 
 
-def _candidate(place: int, relation: Relation) -> Candidate:
-    return Candidate(place, relation.text, (f"e{relation.subject_id}", f"e{relation.object_id}"))
+def _relations(hit: Hit) -> list[Mapping[str, Any]]:
+    """The relations on the path to a hit."""
+    return [step for step in hit.evidence.get("path", ()) if "relation" in step]
 
 
 def _about(hit: Hit) -> tuple[int, int]:

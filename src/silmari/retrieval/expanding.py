@@ -6,10 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from silmari.engine.base import Engine
-from silmari.model import Filter, Hit, Relation
+from silmari.model import Filter, Hit, Kind, Relation
 from silmari.retrieval.dense import dense
-from silmari.retrieval.expansion import Expanded, Graph, expand, named, passages
+from silmari.retrieval.expansion import Expanded, Graph, Vector, expand, named, passages
 from silmari.retrieval.question import Question
 from silmari.retrieval.relevance import relevance
 from silmari.retrieval.rerank import Candidate
@@ -31,6 +34,9 @@ class Shelf(FactShelf, Protocol):
 
     def allowed(self, ids: Collection[int], where: Filter) -> Collection[int]:
         """Those passages that a filter lets through."""
+
+    def vectors(self, ids: Collection[int], kind: Kind) -> Mapping[int, NDArray[Any]]:
+        """The stored vectors of items of a kind; those that have none are left out."""
 
     def relations_of(self, passage_ids: Collection[int]) -> Mapping[int, Sequence[Relation]]:
         """The relations that passages state; passages without any are left out."""
@@ -66,10 +72,9 @@ class Expander:
             return None
         facts, mean = self.facts(), self.unrelated()
         names = named(question, facts, self.entities) if len(facts) else []
-        vectors = list(question.vectors([name for name, _ in names])) if names else []
         found = expand(
             question.vector,
-            [(entity, vector) for (_, entity), vector in zip(names, vectors, strict=True)],
+            self._embedded(question, names),
             self.engine,
             facts,
             self.chosen,
@@ -90,6 +95,15 @@ class Expander:
                     reached=len(found.similarity),
                 )
         return found
+
+    def _embedded(self, question: Question, names: Sequence[tuple[str, int | None]]) -> list[tuple[int | None, Vector]]:
+        """Names with their vectors; that of a known entity is stored, and need not be made."""
+        stored = self.shelf.vectors([entity for _, entity in names if entity is not None], "entity")
+        fresh = [name for name, entity in names if entity not in stored]
+        made = dict(zip(fresh, question.vectors(fresh), strict=True)) if fresh else {}
+        return [
+            (entity, stored[entity].astype(np.float32) if entity in stored else made[name]) for name, entity in names
+        ]
 
     def candidates(self, expanded: Expanded) -> tuple[tuple[Candidate, ...], list[tuple[int, ...]]]:
         """All that was reached, the most similar first, for a model to choose from; by their ids, the relations."""
