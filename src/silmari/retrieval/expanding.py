@@ -101,8 +101,9 @@ class Expander:
         stored = self.shelf.vectors([entity for _, entity in names if entity is not None], "entity")
         fresh = [name for name, entity in names if entity not in stored]
         made = dict(zip(fresh, question.vectors(fresh), strict=True)) if fresh else {}
+        known = {entity: vector.astype(np.float32) for entity, vector in stored.items()}
         return [
-            (entity, stored[entity].astype(np.float32) if entity in stored else made[name]) for name, entity in names
+            (entity, made[name] if entity is None or entity not in known else known[entity]) for name, entity in names
         ]
 
     def candidates(self, expanded: Expanded) -> tuple[tuple[Candidate, ...], list[tuple[int, ...]]]:
