@@ -552,8 +552,9 @@ class KnowledgeBase:
     @cached_property
     def _graph(self) -> Following:
         from silmari.graph.follow import Following
+        from silmari.graph.snapshot import Snapshots
 
-        return Following(self.catalog)
+        return Following(self.catalog, Snapshots(self.folder / "graph"), self._mirror.writing)
 
     def _unrelated(self) -> float:
         from silmari.retrieval.relevance import unrelated_mean

@@ -25,6 +25,7 @@ Nearest = Callable[[Sequence[int], int], Sequence[int]]
 
 # A graph with more than this and as many gone as there are is better built anew.
 _WORN = 10_000
+_ROWS = ("related", "stated", "near", "named", "naming")
 
 
 class Facts:
@@ -97,6 +98,38 @@ class Facts:
             ground,
         )
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `from_arrays` needs: to be kept on disk and mapped into memory."""
+        with self._lock:
+            ground = self._ground
+            found: dict[str, NDArray[Any]] = {
+                "relations": self._relations.ids,
+                "entities": ground.entities.ids,
+                "passages": ground.passages.ids,
+                "ends": self._ends,
+            }
+            held = {"keys": self._keys.arrays()}
+            held |= {name: rows.arrays() for name, rows in zip(_ROWS, self._rows, strict=True)}
+            for name, part in held.items():
+                found |= {f"{name}.{field}": array for field, array in part.items()}
+            return found
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Facts:
+        """The same graph again; the arrays are only read."""
+        relations, entities, passages = (Numbers(arrays[name]) for name in ("relations", "entities", "passages"))
+        related, stated, *rows = (
+            Rows(arrays[f"{name}.ends"], arrays[f"{name}.columns"], arrays.get(f"{name}.counts"), numbers)
+            for name, numbers in zip(_ROWS, (relations, passages, entities, passages, entities), strict=True)
+        )
+        keys = Keys(**{name[5:]: array for name, array in arrays.items() if name.startswith("keys.")})
+        return cls(keys, relations, arrays["ends"], related, stated, Ground(entities, passages, *rows))
+
+    @property
+    def _rows(self) -> tuple[Rows, ...]:
+        ground = self._ground
+        return self._related, self._stated, ground.near, ground.named, ground.naming
+
     def __len__(self) -> int:
         """How many relations there are."""
         return self._held
@@ -122,7 +155,7 @@ class Facts:
             new = self._taken(list(found.values()))
             self._held += len(new) - sum(bool(passages) for *_, passages in old)
             for rows, triples in zip(
-                (self._related, self._stated, ground.near, ground.named, ground.naming),
+                self._rows,
                 zip(_entries(old, -1), _entries(new, 1), strict=True),
                 strict=True,
             ):

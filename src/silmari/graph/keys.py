@@ -124,7 +124,9 @@ class Keys:
         """Give a number its key; an empty one takes it away."""
         if self.key(number) == key:
             return
-        self._later_numbers.pop(self._later.pop(number, ""), None)
+        former = self._later.pop(number, "")
+        if self._later_numbers.get(former) == number:
+            del self._later_numbers[former]
         self._gone.add(number)
         self._count = max(self._count, number + 1)
         if key:

@@ -62,13 +62,13 @@ class Walker:
         ground: What is walked over.
         entity_edges: Weight of an edge between entities beside one of an entity and a passage.
         hubs: Edges of an entity with n passages weigh ``n ** -hubs`` of their weight.
-        extra: More edges between entities, by id, with their weights; unknown ids are passed over.
+        extra: More edges between entities, by id, with their weights; those of unknown ids are passed over.
     """
 
     def __init__(self, ground: Ground, entity_edges: float, hubs: float, extra: Edges) -> None:
         self._ground = ground
         self._between = np.float32(entity_edges)
-        self._extra = _matrix(ground.entities, extra)
+        self._extra = _matrix(ground, extra)
         self._sizes = len(ground.entities), len(ground.passages)
         ones = np.ones(self._sizes[1], np.float32)
         self._gain = np.ones(self._sizes[0], np.float32)
@@ -85,22 +85,20 @@ class Walker:
         if total <= 0:
             return []
         starts = _seeds(self._ground.entities, entities, total), _seeds(self._ground.passages, passages, total)
+        # Whether a passage is known that has no relations any more does not matter.
+        starts[1][self._sums[1] == 0] = 0
         at = self._steps(starts, damping, steps)[1]
-        known = set(self._ground.passages.ids[np.flatnonzero(starts[1])].tolist())
-        apart = [(item, (1 - damping) * weight / total) for item, weight in passages.items() if item not in known]
+        joined = set(self._ground.passages.ids[np.flatnonzero(starts[1])].tolist())
+        apart = [(item, (1 - damping) * weight / total) for item, weight in passages.items() if item not in joined]
         return _best(self._ground.passages.ids, at, [pair for pair in apart if pair[1] > 0], top)
 
     def _steps(self, starts: tuple[Floats, Floats], damping: float, steps: int) -> tuple[Floats, Floats]:
-        fresh = tuple(start * np.float32(1 - damping) for start in starts)
+        fresh = starts[0] * np.float32(1 - damping), starts[1] * np.float32(1 - damping)
         limit = _SPARSE * (self._ground.near.entries + 2 * self._ground.named.entries)
         here = starts
         sparse = True
         for left in reversed(range(steps)):
-            out = tuple(
-                np.divide(mass, sums, out=np.zeros_like(mass), where=sums > 0)
-                for mass, sums in zip(here, self._sums, strict=True)
-            )
-            out = out[0] * self._gain, out[1]
+            out = _shared(here[0], self._sums[0]), _shared(here[1], self._sums[1])
             step = self._follow(*out, limit) if sparse else None
             sparse = step is not None
             if step is not None:
@@ -145,6 +143,11 @@ class Walker:
         return np.pad(vector, (0, missing)) if missing else vector
 
 
+def _shared(masses: Floats, sums: Floats) -> Floats:
+    """What goes along an edge of weight 1; what stands where there is no edge is lost."""
+    return np.divide(masses, sums, out=np.zeros_like(masses), where=sums > 0)
+
+
 def _pushed(rows: Rows, at: NDArray[np.int64], masses: Floats, power: float, width: int) -> Floats:
     lengths, columns, counts = rows.gather(at)
     weights = np.repeat(masses[at], lengths)
@@ -167,14 +170,17 @@ def _seeds(numbers: Numbers, weights: Mapping[int, float], total: float) -> Floa
     return seeds
 
 
-def _matrix(numbers: Numbers, extra: Edges) -> csr_array | None:
+def _matrix(ground: Ground, extra: Edges) -> csr_array | None:
     from scipy.sparse import csr_array
 
     if not len(extra):
         return None
+    numbers = ground.entities
     first, second, weights = (np.array(column) for column in zip(*extra, strict=True))
     ends = numbers.places(first), numbers.places(second)
-    fitting = (ends[0] >= 0) & (ends[1] >= 0) & (ends[0] != ends[1])
+    # An entity without relations is as good as none.
+    held = [(end >= 0) & (ground.named.lengths(np.maximum(end, 0)) > 0) for end in ends]
+    fitting = held[0] & held[1] & (ends[0] != ends[1])
     rows = np.concatenate([ends[0][fitting], ends[1][fitting]])
     columns = np.concatenate([ends[1][fitting], ends[0][fitting]])
     order = np.lexsort((numbers.ids[columns], rows))
