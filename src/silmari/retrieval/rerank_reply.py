@@ -12,6 +12,8 @@ from typing import Any
 MOST_QUESTIONS = 3
 _LONGEST_QUESTION = 300
 _LONGEST_REPLY = 50_000
+# Brackets in a reply at which JSON may begin.
+_MOST_TRIES = 200
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
 # "[3] text", "#3", "3. text", "(3)": a number that stands for a candidate, not one that a text begins with.
 _NUMBERED = re.compile(r"\s*(?:[\[(#]+\s*(\d{1,6})\s*\]?\)?|(\d{1,6})\s*(?:[.):\]|]|\Z))")
@@ -81,7 +83,9 @@ def _values(text: str) -> Iterator[Any]:
 def _decoded(text: str, opening: str) -> Iterator[Any]:
     decoder = json.JSONDecoder(strict=False)
     at = text.find(opening)
-    while at >= 0:
+    for _ in range(_MOST_TRIES):
+        if at < 0:
+            return
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
