@@ -249,10 +249,10 @@ class Catalog:
         with self._store.write() as connection:
             return vectors.store(connection, embedder, found)
 
-    def vectors(self, ids: Collection[int]) -> dict[int, NDArray[np.float16]]:
-        """The vectors of passages, each of shape (dim,); those that have none are left out."""
+    def vectors(self, ids: Collection[int], kind: Kind = "passage") -> dict[int, NDArray[np.float16]]:
+        """The vectors of items of a kind, each of shape (dim,); those that have none are left out."""
         with self._store.read() as connection:
-            return vectors.read(connection, ids)
+            return vectors.read(connection, ids, kind)
 
     # The log
 
