@@ -98,7 +98,7 @@ def test_hubs_can_be_damped() -> None:
 
 
 def test_how_long_a_walk_is() -> None:
-    assert [steps_for(damping) for damping in (0.0, 0.5, 0.85, 1.0)] == [1, 6, 25, 1]
+    assert [steps_for(damping) for damping in (0.0, 0.5, 0.85, 1.0)] == [1, 5, 20, 1]
 
 
 def dense_walk(
@@ -267,7 +267,7 @@ def test_changed_rows_come_into_the_arrays(monkeypatch: pytest.MonkeyPatch) -> N
     grown = Facts.build(ENTITIES, STATED[:1])
     for at, row in enumerate(STATED[1:]):
         grown.update(FactsChange(at, (), (), (row.id,), (row,)))
-    assert grown._ground.near.row(EULER - 1)[0].tolist() == [JOHANN - 1, BASEL - 1]
+    assert not grown._ground.near._changed
     assert everything(grown) == everything(Facts.build(ENTITIES, STATED))
 
 

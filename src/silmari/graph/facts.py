@@ -68,7 +68,10 @@ class Facts:
         held = sorted((row for row in relations if row.passages), key=lambda row: row.id)
         numbers = Numbers(np.array([row.id for row in held], np.int64))
         sides = np.array([[row.subject for row in held], [row.object for row in held]], np.int64)
-        nodes = Numbers(np.unique(np.concatenate([np.fromiter(names, np.int64, len(names)), *sides])))
+        # Rows of like lengths side by side are multiplied twice as fast.
+        found = np.concatenate([np.fromiter(names, np.int64, len(names)), *sides])
+        found, uses = np.unique(found, return_counts=True)
+        nodes = Numbers(found[np.argsort(-uses, kind="stable")])
         lengths = [len(row.passages) for row in held]
         places = np.fromiter(chain.from_iterable(row.passages for row in held), np.int64, sum(lengths))
         passages = Numbers(np.unique(places))
@@ -258,18 +261,19 @@ class Facts:
         """
         with self._lock:
             ids = self._relations.ids
+            begin = self._relations.known(list(relations))
             reached = np.zeros(len(ids), bool)
-            reached[self._relations.known(list(relations))] = True
+            reached[begin[self._stated.lengths(begin) > 0]] = True
             reached[self._related.gather(self._ground.entities.known(list(entities)))[1]] = True
-            reached &= self._stated.lengths(np.arange(len(ids))) > 0
             for step in range(degree + 1):
                 if step:
-                    nodes = np.unique(self._ends[:, reached])
+                    nodes = np.unique(self._ends[:, np.flatnonzero(reached)])
                     reached[self._related.gather(nodes.astype(np.int64))[1]] = True
-                held = ids[reached]
+                held = np.flatnonzero(reached)
                 if len(held) > budget:
-                    reached[:] = False
-                    reached[self._relations.known(list(nearest(np.sort(held).tolist(), budget)))] = True
+                    kept = nearest(_listed(np.sort(ids[held])), budget)
+                    reached = np.zeros(len(ids), bool)
+                    reached[self._relations.known(list(kept))] = True
             return _listed(np.sort(ids[reached]))
 
     def walk(
@@ -294,7 +298,7 @@ class Facts:
             entity_edges: Weight of an edge between two entities for each relation that joins them; an edge
                 between an entity and a passage weighs 1.
             hubs: The edges of an entity with n passages weigh ``n ** -hubs`` as much.
-            steps: After how many it is stopped: ``damping ** steps`` of the time is left out; None for at most 2 %.
+            steps: After how many it is stopped: ``damping ** steps`` of the time is left out; None for at most 4 %.
             extra: More edges between entities, both ways, as (entity, entity, weight), such as between aliases.
                 A tuple that is given again is not read again.
 

@@ -21,7 +21,12 @@ class Numbers:
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
         self._later: list[int] = []
-        self._settle()
+        if np.all(ids[1:] > ids[:-1]):
+            self._sorted: Ids = ids
+            self._order: Places | None = None
+        else:
+            order = np.argsort(ids, kind="stable")
+            self._sorted, self._order = ids[order], order
 
     def __len__(self) -> int:
         return len(self._ids) + len(self._later)
@@ -29,27 +34,24 @@ class Numbers:
     @property
     def ids(self) -> Ids:
         """The id of each row."""
-        if self._later:
-            self._ids = np.concatenate([self._ids, np.array(self._later, np.int64)])
-            self._later = []
-            self._settle()
+        self._settle()
         return self._ids
 
     @property
-    def ascending(self) -> bool:
-        """Whether the order of rows is that of their ids."""
-        _ = self.ids
-        return self._order is None
+    def order(self) -> Places | None:
+        """Rows in the order of their ids; None if that is how they stand."""
+        self._settle()
+        return self._order
 
     def places(self, ids: ArrayLike) -> Places:
         """The row of each id, -1 for unknown ones."""
+        self._settle()
         wanted = np.asarray(ids, np.int64)
-        known = self.ids if self._order is None and not self._later else self._sorted_ids()
-        if not len(known):
+        if not len(self._sorted):
             return np.full(len(wanted), -1, np.int64)
-        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        at = np.minimum(np.searchsorted(self._sorted, wanted), len(self._sorted) - 1)
         found = at if self._order is None else self._order[at]
-        return np.where(known[at] == wanted, found, -1)
+        return np.where(self._sorted[at] == wanted, found, -1)
 
     def take(self, ids: Iterable[int]) -> Places:
         """The row of each id; unknown ones get the next rows, the smallest id first."""
@@ -66,10 +68,16 @@ class Numbers:
         at = self.places(list(ids))
         return at[at >= 0]
 
-    def _sorted_ids(self) -> Ids:
-        ids = self.ids
-        return ids if self._order is None else ids[self._order]
-
     def _settle(self) -> None:
-        rising = bool(np.all(self._ids[1:] > self._ids[:-1]))
-        self._order: Places | None = None if rising else np.argsort(self._ids, kind="stable")
+        """Put later ids into the arrays."""
+        if not self._later:
+            return
+        later = np.array(self._later, np.int64)
+        self._later = []
+        fresh = len(self._ids) + np.arange(len(later))
+        at = np.searchsorted(self._sorted, later)
+        if self._order is not None or at[0] < len(self._sorted):
+            order = np.arange(len(self._ids)) if self._order is None else self._order
+            self._order = np.insert(order, at, fresh)
+        self._ids = np.concatenate([self._ids, later])
+        self._sorted = self._ids if self._order is None else np.insert(self._sorted, at, later)

@@ -56,14 +56,15 @@ class Rows:
             numbers: The ids of columns.
         """
         width = max(len(numbers), 1)
-        if numbers.ascending:
-            cells, counts = np.unique(rows.astype(np.int64) * width + columns, return_counts=True)
-            owners, found = np.divmod(cells, width)
-        else:
-            cells, counts = np.unique(
-                np.stack([rows.astype(np.int64), numbers.ids[columns], columns]), axis=1, return_counts=True
-            )
-            owners, found = cells[0], cells[2]
+        order = numbers.order
+        if order is not None:
+            ranks = np.empty(width, np.int64)
+            ranks[order] = np.arange(len(order))
+            columns = ranks[columns]
+        cells, counts = np.unique(rows.astype(np.int64) * width + columns, return_counts=True)
+        owners, found = np.divmod(cells, width)
+        if order is not None:
+            found = order[found]
         ends = np.zeros(height + 1, np.int32)
         np.cumsum(np.bincount(owners, minlength=height), out=ends[1:])
         ones = bool(np.all(counts == 1))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Edges = Sequence[tuple[int, int, float]]
 
 # How much of its time a walk may be cut short by.
-_LEFT_OUT = 0.02
+_LEFT_OUT = 0.04
 # An edge's weight is the number of relations behind it to this power: between entities, and of entity and passage.
 BETWEEN = 1.0
 NAMING = 0.0
@@ -32,7 +32,7 @@ _SPARSE = 0.05
 
 
 def steps_for(damping: float) -> int:
-    """After how many steps at most 2 % of a walk is left out."""
+    """After how many steps at most 4 % of a walk is left out."""
     return max(1, math.ceil(math.log(_LEFT_OUT) / math.log(damping))) if 0 < damping < 1 else 1
 
 
@@ -74,8 +74,9 @@ class Walker:
         self._gain = np.ones(self._sizes[0], np.float32)
         if hubs:
             self._gain = np.maximum(self._padded(ground.named.times(ones, 0), 0), 1) ** np.float32(-hubs)
-        # The sum of the weights of a place's edges, without its own gain, which cancels out.
-        self._sums = self._spread(self._gain, ones)
+        # A place's own gain is in all of its edges, and cancels out.
+        sums = self._spread(self._gain, ones)
+        self._shares = _inverse(sums[0]), _inverse(sums[1])
 
     def walk(
         self, entities: Mapping[int, float], passages: Mapping[int, float], top: int, damping: float, steps: int
@@ -86,7 +87,7 @@ class Walker:
             return []
         starts = _seeds(self._ground.entities, entities, total), _seeds(self._ground.passages, passages, total)
         # Whether a passage is known that has no relations any more does not matter.
-        starts[1][self._sums[1] == 0] = 0
+        starts[1][self._shares[1] == 0] = 0
         at = self._steps(starts, damping, steps)[1]
         joined = set(self._ground.passages.ids[np.flatnonzero(starts[1])].tolist())
         apart = [(item, (1 - damping) * weight / total) for item, weight in passages.items() if item not in joined]
@@ -98,7 +99,7 @@ class Walker:
         here = starts
         sparse = True
         for left in reversed(range(steps)):
-            out = _shared(here[0], self._sums[0]), _shared(here[1], self._sums[1])
+            out = here[0] * self._shares[0], here[1] * self._shares[1]
             step = self._follow(*out, limit) if sparse else None
             sparse = step is not None
             if step is not None:
@@ -143,9 +144,9 @@ class Walker:
         return np.pad(vector, (0, missing)) if missing else vector
 
 
-def _shared(masses: Floats, sums: Floats) -> Floats:
-    """What goes along an edge of weight 1; what stands where there is no edge is lost."""
-    return np.divide(masses, sums, out=np.zeros_like(masses), where=sums > 0)
+def _inverse(sums: Floats) -> Floats:
+    """What goes along an edge of weight 1; nothing where there is no edge."""
+    return np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)
 
 
 def _pushed(rows: Rows, at: NDArray[np.int64], masses: Floats, power: float, width: int) -> Floats:
@@ -159,7 +160,7 @@ def _pushed(rows: Rows, at: NDArray[np.int64], masses: Floats, power: float, wid
 def _standing(numbers: Numbers, masses: Floats) -> NDArray[np.int64]:
     """Where something is, in the order of ids, so that sums do not depend on how rows were numbered."""
     at = np.flatnonzero(masses)
-    return at if numbers.ascending else at[np.argsort(numbers.ids[at], kind="stable")]
+    return at if numbers.order is None else at[np.argsort(numbers.ids[at], kind="stable")]
 
 
 def _seeds(numbers: Numbers, weights: Mapping[int, float], total: float) -> Floats:
