@@ -146,6 +146,8 @@ class KnowledgeBase:
         self._background.close()
         if calling is not None:
             calling.save()
+        if (graph := self.__dict__.get("_graph")) is not None:
+            graph.close()
         self._mirror.close()
         self.catalog.close()
         self._cache.close()
