@@ -161,8 +161,8 @@ class Following:
         with self._lock:
             return self._facts.current(*self._around())
 
-    def edges_of(self, entities: Iterable[int]) -> list[tuple[int, int, float]]:
-        """The edges between entities that may be one, see `silmari.graph.aliases.Aliases.edges_of`."""
+    def edges(self) -> Callable[[Iterable[int]], list[tuple[int, int, float]]]:
+        """`silmari.graph.aliases.Aliases.edges_of` as of now, to be asked several times without looking for changes."""
         with self._lock:
             aliases = self._aliases.current(*self._around())
             if verdicts := self._log.alias_verdicts():
@@ -171,7 +171,16 @@ class Following:
                 aliases.decide((one, other, same) for one, other, same in pairs if one and other)
             else:
                 aliases.decide(())
-            return aliases.edges_of(entities)
+
+        def edges_of(entities: Iterable[int]) -> list[tuple[int, int, float]]:
+            with self._lock:
+                return aliases.edges_of(entities)
+
+        return edges_of
+
+    def edges_of(self, entities: Iterable[int]) -> list[tuple[int, int, float]]:
+        """The edges between entities that may be one, see `silmari.graph.aliases.Aliases.edges_of`."""
+        return self.edges()(entities)
 
     def close(self) -> None:
         """Keep on disk what has changed much."""
