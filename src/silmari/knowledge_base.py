@@ -594,7 +594,7 @@ class KnowledgeBase:
         from silmari.retrieval.seeds import Known
 
         facts = self._graph.facts()
-        return Known(facts, self._graph.edges_of, self.catalog.vectors) if len(facts) else None
+        return Known(facts, self._graph.edges(), self.catalog.vectors) if len(facts) else None
 
     @cached_property
     def _graph(self) -> Following:

@@ -161,10 +161,20 @@ class Following:
         with self._lock:
             return self._facts.current(*self._around())
 
+    def edges(self) -> Callable[[Iterable[int]], list[tuple[int, int, float]]]:
+        """`silmari.graph.aliases.Aliases.edges_of` as of now, to be asked several times without looking for changes."""
+        with self._lock:
+            aliases = self._judged()
+
+        def edges_of(entities: Iterable[int]) -> list[tuple[int, int, float]]:
+            with self._lock:
+                return aliases.edges_of(entities)
+
+        return edges_of
+
     def edges_of(self, entities: Iterable[int]) -> list[tuple[int, int, float]]:
         """The edges between entities that may be one, see `silmari.graph.aliases.Aliases.edges_of`."""
-        with self._lock:
-            return self._judged().edges_of(entities)
+        return self.edges()(entities)
 
     def aliases_of(self, entities: Iterable[int]) -> dict[int, list[Alias]]:
         """The same of each of some entities, the surest first, with the reasons."""

@@ -17,7 +17,7 @@ from silmari.retrieval.chains import Alike, Pool
 # more than BUDGET.
 STARTS = 20
 STEPS = 2
-BUDGET = 500
+BUDGET = 300
 # The walk begins at the ends of fewer: with 20 it is led astray.
 WALKED = 5
 # With a filter, nearest relations are taken so deep, since many of them may be stated by other passages only.
