@@ -39,7 +39,9 @@ def _tell(report: AddReport) -> None:
         out.print(line)
     waiting = report.pending.get("vectors", 0)
     if waiting:
-        out.print(f"{waiting:,} texts have no vector yet; BM25 finds them already, silmari build makes the vectors.")
+        out.print(
+            f"{waiting:,} texts have no vector yet; BM25 finds what was read already, silmari build makes the vectors."
+        )
     waiting = report.pending.get("relations", 0)
     if waiting:
         out.print(f"{waiting:,} passages wait for a chat model that reads their relations: silmari build --llm NAME.")

@@ -17,7 +17,7 @@ def status(kb: Kb = None, embedder: EmbedderName = None, as_json: Json = False) 
     out.print(f"Base       {state.folder}", soft_wrap=True)
     out.print(f"Documents  {state.documents:,}" + (f"  ({kinds})" if kinds else ""))
     out.print(f"Passages   {state.passages:,}")
-    out.print(f"Relations  {state.relations:,} of {state.entities:,} entities")
+    out.print(f"Relations  {state.relations:,} between {state.entities:,} entities")
     out.print(f"Embedder   {state.embedder or 'none (BM25 only)'}")
     out.print(f"Engine     {state.engine}" + (f", {state.lag:,} changes behind" if state.lag else ""))
     for stage, count in state.pending.items():

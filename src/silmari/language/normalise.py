@@ -40,6 +40,7 @@ _AFTER_ANY = (
 _AFTER_CONSONANT = ("으로부터", "으로서", "으로써", "으로는", "으로", "이라는", "이란", "은", "을", "이", "과")
 _AFTER_VOWEL = ("로부터", "로서", "로써", "로는", "라는", "는", "를", "가", "와", "로")
 _NEEDS_LONG_STEM = frozenset("은이가와과의에로")
+_LAST_OF_PARTICLE = frozenset(particle[-1] for particle in (*_AFTER_ANY, *_AFTER_CONSONANT, *_AFTER_VOWEL))
 
 
 def normalise(text: str) -> str:
@@ -76,6 +77,8 @@ def key(name: str) -> str:
 
 def _without_particle(name: str) -> str:
     """Drop one trailing particle when what is left is still long enough to be a name."""
+    if name[-1:] not in _LAST_OF_PARTICLE:
+        return name
     for fitting, particles in ((_ends_in_consonant, _AFTER_CONSONANT), (_ends_in_vowel, _AFTER_VOWEL)):
         for particle in particles:
             if name.endswith(particle) and fitting(name[: -len(particle)]):
