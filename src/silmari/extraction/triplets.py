@@ -66,6 +66,7 @@ class Extracted:
         dropped: How many statements of the model were not taken, by reason.
         usage: What it has cost.
         problem: What ended the run early; empty if it came to its end.
+        limited: Whether that was the limit on the cost.
     """
 
     passages: int = 0
@@ -74,6 +75,7 @@ class Extracted:
     dropped: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     problem: str = ""
+    limited: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """For ``--json``."""
@@ -229,6 +231,7 @@ class _Run:
         )
         if isinstance(error, BudgetError) or hopeless:
             self._result.problem = self._result.problem or str(error)
+            self._result.limited = isinstance(error, BudgetError)
         else:
             self._doubtful[number] = error
 
