@@ -1,4 +1,4 @@
-"""Reading relations with a model behind real HTTP, through the knowledge base: good replies, every fault, and the end."""
+"""Reading relations with a model behind real HTTP, through the knowledge base: good replies and every fault."""
 
 from __future__ import annotations
 

@@ -103,8 +103,10 @@ def _pieces(text: str) -> tuple[list[Any], bool]:
     while (opening := _OPENING.search(text, at)) is not None:
         try:
             value, at = _DECODER.raw_decode(text, opening.start())
-        except (ValueError, RecursionError):
+        except ValueError:
             whole, at = False, opening.end()
+        except RecursionError:
+            return found, False  # Brackets without end.
         else:
             found.append(value)
     return found, whole
