@@ -100,7 +100,8 @@ def test_what_is_nearly_json_is_mended_without_making_things_up() -> None:
 
 def test_runaway_replies_end() -> None:
     assert read("[" * 100_000).fault
-    assert read('{"a":' * 50_000).fault
+    for nested in ('{"a":' * 9_000 + "}", "[" * 9_000 + "]", '{"a":[{' * 9_000 + "x]}", "{'a':" * 9_000 + "}"):
+        assert read(nested).fault
     assert read(said(EULER)[:-2] + ", {}" * 50_000).fault
 
 

@@ -28,6 +28,9 @@ class Confirming:
         with self._bars.paused():
             console(stderr=True).print(str(estimate), soft_wrap=True)
             much = estimate.cost is not None and estimate.cost > _LITTLE
-            if self._yes or not much or not (sys.stdin.isatty() and sys.stderr.isatty()):
-                return True
-            return typer.confirm("Go on?", err=True)
+            return self._yes or not much or not _watched() or typer.confirm("Go on?", err=True)
+
+
+def _watched() -> bool:
+    """Whether a person can answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()

@@ -86,7 +86,10 @@ def _mended(text: str) -> tuple[Triplet, ...]:
     end = max(text.rfind("}"), text.rfind("]"))
     if start is None or end < start.start():
         return ()
-    value = repair_json(text[start.start() : end + 1], return_objects=True, skip_json_loads=True)
+    try:
+        value = repair_json(text[start.start() : end + 1], return_objects=True, skip_json_loads=True)
+    except (ValueError, RecursionError):
+        return ()
     return tuple(one for item in _items(value) or () if (one := _triplet(item)) is not None)
 
 
@@ -99,7 +102,8 @@ def _decoded(text: str) -> Any:
 
 def _pieces(text: str) -> tuple[list[Any], bool]:
     """What can be decoded, outermost first, and whether no opening bracket led nowhere."""
-    found, whole, at = [], True, 0
+    found: list[Any] = []
+    whole, at = True, 0
     while (opening := _OPENING.search(text, at)) is not None:
         try:
             value, at = _DECODER.raw_decode(text, opening.start())
