@@ -39,7 +39,7 @@ def test_placing_equals_its_definition(names: list[list[str]], ends: list[tuple[
     assert placed([" ".join(one) for one in names], triplets) == expected
 
 
-@pytest.mark.parametrize("name", ["", " \n", "·", "「」", "\u200b", "y" * 201, "\ud800", "("])
+@pytest.mark.parametrize("name", ["", " \n", "·", "「」", "\u200b", "y" * 201, "\ufdfa" * 50, "\ud800", "("])
 def test_a_name_that_names_nothing_is_not_sound(name: str) -> None:
     assert sound(Triplet(name, "p", "서울")) is None
     assert sound(Triplet("서울", "p", name)) is None

@@ -19,6 +19,7 @@ from silmari.catalog import (
     extractions,
     fact_queries,
     filing,
+    named,
     opening,
     queries,
     rebuilding,
@@ -284,7 +285,7 @@ class Catalog:
         """What `use` makes of the log's epoch, the newest change's number and the names of all passages, by id."""
         with self._store.read() as connection:
             epoch, seq = get_meta(connection)["epoch"], changes.last_seq(connection)
-            return use(epoch, seq, queries.named(connection, None))
+            return use(epoch, seq, named.named(connection, None))
 
     def names_since(self, epoch: str, seq: int, limit: int) -> NamesChange | None:
         """Which passages came, went or got another name after a change's number.
@@ -298,7 +299,7 @@ class Catalog:
             None when all names must be read anew: there are more changes, or the log began anew.
         """
         with self._store.read() as connection:
-            return queries.names_since(connection, epoch, seq, limit)
+            return named.names_since(connection, epoch, seq, limit)
 
     def allowed(self, ids: Collection[int], where: Filter) -> set[int]:
         """Those passages that a filter lets through."""

@@ -11,6 +11,7 @@ from silmari.catalog.rules import Rules, chunks, to_json
 from silmari.catalog.schema import attached, extraction_failures, passages, sources
 from silmari.catalog.words import storable
 from silmari.catalog.writing import settle
+from silmari.extraction.given import tidied
 from silmari.model import RelationMode, Triplet
 
 
@@ -27,7 +28,7 @@ def attach(connection: Connection, given: Mapping[str, Sequence[Triplet]]) -> li
         for row in connection.execute(select(sources.c.uri, sources.c.document_id).where(sources.c.uri.in_(chunk)))
     }
     before = facts.attached_to(connection, there)
-    now = {uri: list(dict.fromkeys([*before.get(uri, []), *wanted[uri]])) for uri in there}
+    now = {uri: list(dict.fromkeys([*before.get(uri, []), *map(tidied, wanted[uri])])) for uri in there}
     changed = {uri: triplets for uri, triplets in now.items() if triplets != before.get(uri, [])}
     for chunk in chunks(changed):
         connection.execute(delete(attached).where(attached.c.uri.in_(chunk)))
