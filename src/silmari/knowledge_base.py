@@ -6,13 +6,14 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from silmari.background import Background, twin
 from silmari.errors import UsageError
+from silmari.extracting import Confirm, Extracting
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
 from silmari.model import WAYS, Filter, Hit, Passage, Relation, RelationMode, Source, Way
@@ -164,6 +165,7 @@ class KnowledgeBase:
         exclude: Sequence[str] = (),
         until: Until = "all",
         on_progress: OnProgress | None = None,
+        confirm: Confirm | None = None,
     ) -> AddReport:
         """Add files, folders and globs, and return when all of them are complete.
 
@@ -180,13 +182,15 @@ class KnowledgeBase:
                 default: the settings', else what was said before, else ``given`` for those that bring triplets.
             exclude: Glob patterns of names or relative paths to pass over.
             until: ``read`` returns before vectors are made.
-            on_progress: Called often, from the thread that works.
+            on_progress: Called often, from a thread that works.
+            confirm: Told what reading relations with the chat model will take, before it is called; False leaves
+                that for later.
 
         Raises:
             UsageError: None of the paths exists, or a file of triplets does not.
         """
         files = [Path(file).expanduser() for file in _several(triplets)]
-        return self._intake.add(_several(paths), files, relations, exclude, until, on_progress)
+        return self._taking(confirm).add(_several(paths), files, relations, exclude, until, on_progress)
 
     aadd = twin(add)
 
@@ -197,6 +201,7 @@ class KnowledgeBase:
         exclude: Sequence[str] = (),
         until: Until = "all",
         on_progress: OnProgress | None = None,
+        confirm: Confirm | None = None,
     ) -> AddReport:
         """Make the base equal to a folder: add what is new, update what changed, remove what is gone.
 
@@ -206,7 +211,7 @@ class KnowledgeBase:
         Raises:
             UsageError: The folder does not exist or cannot be listed; nothing is removed then.
         """
-        return self._intake.sync(folder, exclude, until, on_progress)
+        return self._taking(confirm).sync(folder, exclude, until, on_progress)
 
     async_ = twin(sync)
 
@@ -217,13 +222,14 @@ class KnowledgeBase:
         relations: RelationMode | None = None,
         until: Until = "all",
         on_progress: OnProgress | None = None,
+        confirm: Confirm | None = None,
     ) -> AddReport:
         """Add records ``{"id", "text", "title", "date", "category", "triplets"}`` (the first two are needed).
 
         A record with a known id replaces the former one. A faulty record is told in the report; one with a
         faulty triplet goes in without it. For `relations` see `add`.
         """
-        return self._intake.add_records(records, relations, until, on_progress)
+        return self._taking(confirm).add_records(records, relations, until, on_progress)
 
     aadd_records = twin(add_records)
 
@@ -237,15 +243,23 @@ class KnowledgeBase:
 
     aremove = twin(remove)
 
-    def build(self, *, relations: RelationMode | None = None, on_progress: OnProgress | None = None) -> AddReport:
+    def build(
+        self,
+        *,
+        relations: RelationMode | None = None,
+        on_progress: OnProgress | None = None,
+        confirm: Confirm | None = None,
+    ) -> AddReport:
         """Complete what earlier calls left pending.
 
         Args:
             relations: Where the relations of all documents shall come from, from now on; see `add`. What came
                 from elsewhere before is kept and not lost when it is changed back.
-            on_progress: Called often, from the thread that works.
+            on_progress: Called often, from a thread that works.
+            confirm: Told what reading relations with the chat model will take, before it is called; False leaves
+                that for later.
         """
-        return self._intake.build(relations, on_progress)
+        return self._taking(confirm).build(relations, on_progress)
 
     abuild = twin(build)
 
@@ -532,7 +546,7 @@ class KnowledgeBase:
             engine_counts=self._mirror.engine.counts(),
             lag=lag,
             notes=tuple(note for note in (self._missing, self._mirror.problem) if note),
-            usage={model: Usage.of(counts).as_json() for model, counts in self.catalog.usage().items()},
+            usage={model: Usage.of(counts) for model, counts in self.catalog.usage().items()},
         )
 
     astatus = twin(status)
@@ -572,7 +586,11 @@ class KnowledgeBase:
             chosen.passage_chars,
             chosen.relations,
         )
-        return Intake(pipeline, chosen.exclude, self._missing)
+        extracting = Extracting(self.catalog, lambda: self._model, self._background.run)
+        return Intake(pipeline, chosen.exclude, extracting, self._missing)
+
+    def _taking(self, confirm: Confirm | None) -> Intake:
+        return self._intake if confirm is None else replace(self._intake, confirm=confirm)
 
     def _searcher(self, around: Expansion, entities: Sequence[str] | None) -> Searcher:
         lag = self._mirror.follow()

@@ -445,10 +445,17 @@ class Catalog:
         with self._store.read() as connection:
             return extractions.count(connection)
 
-    def store_extractions(self, found: Mapping[int, Sequence[Triplet]]) -> None:
-        """Keep what a model has read in passages, by id; those that are gone are passed over."""
+    def store_extractions(
+        self, found: Mapping[int, Sequence[Triplet]], flawed: Mapping[int, str] | None = None
+    ) -> None:
+        """Keep what a model has read in passages, by id; those that are gone are passed over.
+
+        Args:
+            found: The triplets of each passage.
+            flawed: Why some are only a part of what the passage says; these are listed among the failures.
+        """
         with self._written() as connection:
-            extractions.store(connection, found)
+            extractions.store(connection, found, flawed)
 
     def note_extraction_failures(self, reasons: Mapping[int, str]) -> None:
         """Take passages out of the queue and remember why; `want_relations` puts them back."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from silmari.catalog import facts
+from silmari.catalog import extractions, facts
 from silmari.catalog.rules import Rules, chunks, to_json
 from silmari.catalog.schema import attached, extraction_failures, passages, sources
 from silmari.catalog.words import storable
@@ -46,8 +46,13 @@ def want(connection: Connection, mode: RelationMode | None, numbers: Collection[
     """
     if numbers is None:
         numbers = connection.execute(select(sources.c.document_id).distinct()).scalars().all()
+    half: list[int] = []
     for chunk in chunks(numbers):
         connection.execute(update(sources).where(sources.c.document_id.in_(chunk)).values(relations=mode))
         here = select(passages.c.id).where(passages.c.document_id.in_(chunk))
+        half += connection.execute(
+            select(extraction_failures.c.passage_id).where(extraction_failures.c.passage_id.in_(here))
+        ).scalars()
         connection.execute(delete(extraction_failures).where(extraction_failures.c.passage_id.in_(here)))
     settle(connection, Rules.read(connection), set(numbers))
+    extractions.put_back(connection, half)

@@ -38,6 +38,7 @@ MaxCost = Annotated[
     float | None,
     typer.Option("--max-cost", metavar="DOLLARS", min=0.0, help="US dollars that calls of the chat model may cost."),
 ]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before a chat model is used that costs more than $1.")]
 K = Annotated[int | None, typer.Option("-k", "--k", min=1, max=1000, help="How many passages.  [default: 5]")]
 WayName = Annotated[
     str | None,
@@ -157,13 +158,6 @@ def shown(uri: str) -> str:
     """A path as short as it can be: seen from the working folder if it lies below it."""
     path = Path(uri)
     return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else uri
-
-
-def spent(used: Any) -> str:
-    """What models were used for, as `Usage.as_json` has it, in a few words."""
-    tokens = used["input_tokens"] + used["output_tokens"]
-    cost = "cost unknown" if used["cost"] is None else f"${used['cost']:.4f}"
-    return f"{used['calls']:,} calls, {tokens:,} tokens, {cost}"
 
 
 def where(locator: Any, language: str = "en") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from silmari.cli.common import EmbedderName, Json, Kb, console, open_base, print_json, shown, spent
+from silmari.cli.common import EmbedderName, Json, Kb, console, open_base, print_json, shown
 
 
 def status(kb: Kb = None, embedder: EmbedderName = None, as_json: Json = False) -> None:
@@ -22,8 +22,8 @@ def status(kb: Kb = None, embedder: EmbedderName = None, as_json: Json = False) 
     out.print(f"Engine     {state.engine}" + (f", {state.lag:,} changes behind" if state.lag else ""))
     for stage, count in state.pending.items():
         out.print(f"Pending    {stage}: {count:,}" + ("  (silmari build completes them)" if count else ""))
-    for model, used in state.usage.items():
-        out.print(f"Model      {model}: {spent(used)}")
+    for model, usage in state.usage.items():
+        out.print(f"Model      {model}: {usage}")
     for note in state.notes:
         out.print(f"Note: {note}", style="yellow", soft_wrap=True)
     for name, problems in (("Failed", state.failed), ("Skipped", state.skipped)):
