@@ -53,7 +53,6 @@ JOINED = [
     ("삼성전자", "Samsung Electronics", 0.5, 0.95),
     ("현대중공업", "Hyundai Heavy Industries", 0.5, 0.95),
     ("현대중공업", "HHI", 0.3, 0.8),
-    ("네이버", "NAVER", 0.0, 1),
     ("바다로보틱스", "Bada Robotics", 0.5, 0.95),
     ("한빛", "한빛중공업", 0.4, 0.9),
     ("한빛에너지솔루션", "Hanbit Energy Solution", 0.5, 0.95),

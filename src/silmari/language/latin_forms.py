@@ -17,7 +17,7 @@ _INITIAL = re.compile(r"[A-Z]\.?|(?:[A-Z]\.){2,}|[A-Z][hH]\.")
 _CODE = re.compile(r"([A-Z]{2,3})[-–\s]?(\d{1,4})")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _COUNTRY_PREFIX = re.compile(r"^(U\.S\.A?\.?|US|USA|U\.K\.|UK)\s+(?=[A-Z])")
-_THING = re.compile(r"(?:ism|tion|ity|ics|ese|ment|ness|ship|ology|graphy)$")
+_THING = re.compile(r"(?:ism|tion|ity|ics|ese|ment|ness|ship|ology|graphy)$")  # codespell:ignore ment
 _SMALL = frozenset("of the and & for in on at to a an de la le du des y e et und".split())
 _NOBLE = frozenset("de da do del della di du van von der den ter la le bin ibn al el ben mac st".split())
 _ENGLISH_TRADES = frozenset(titles.TRANSLATED.values())

@@ -47,7 +47,7 @@ _SOFT_G = re.compile(r"g(?=[eiy])")
 _ALIKE = (
     ("ae", "a"),
     ("oe", "o"),
-    ("ue", "u"),
+    ("ue", "u"),  # codespell:ignore ue
     ("y", "i"),
     ("w", "v"),
     ("z", "s"),

@@ -34,7 +34,8 @@ _LATIN = {
     "force": "general gen colonel col captain capt lieutenant lt sergeant sgt major maj admiral adm commander cmdr "
     "corporal private",
     "church": "pope cardinal archbishop bishop father sister brother",
-    "throne": "king queen emperor empress prince princess tsar sultan duke duchess count countess baron",
+    "throne": "king queen emperor prince princess tsar sultan duke duchess count countess baron "
+    "empress",  # codespell:ignore empress
 }
 KOREAN_TITLES = {word: field for field, words in _KOREAN.items() for word in words.split()}
 LATIN_TITLES = {word: field for field, words in _LATIN.items() for word in words.split()}
