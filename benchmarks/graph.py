@@ -65,7 +65,7 @@ class World:
         return (Stated(at, one + 1, other + 1, (place + 1,)) for at, (one, other, place) in enumerate(rows, 1))
 
     def nearest(self, ids: Sequence[int], count: int) -> list[int]:
-        found = np.array(ids)
+        found = np.asarray(ids)
         kept: list[int] = found[np.argpartition(-self.likeness[found], count)[:count]].tolist()
         return kept
 
