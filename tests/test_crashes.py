@@ -32,11 +32,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def sentence() -> str:
         return " ".join(source.choices(WORDS, k=9)) + "."
 
+    def triplets(number: int) -> str:
+        return f'[["회사{number}", "makes", "물건 {number % 40}"]]' if number % 3 == 0 else "[]"
+
     for number in range(8):
         (made / f"글{number}.txt").write_text("\n\n".join(sentence() for _ in range(60 * (number + 1))), "utf-8")
     rows = "\n".join(f"{number},{sentence()},2024-01-{number % 28 + 1:02}" for number in range(400))
     (made / "표.csv").write_text(f"번호,내용,날짜\n{rows}\n", "utf-8")
-    records = "\n".join(f'{{"id": "{number}", "text": "{sentence()}"}}' for number in range(1_200))
+    records = "\n".join(
+        f'{{"id": "{number}", "text": "{sentence()}", "triplets": {triplets(number)}}}' for number in range(1_200)
+    )
     (made / "records.jsonl").write_text(records, "utf-8")
     (made / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing else")
     return made
@@ -71,6 +76,13 @@ def contents(kb: Path, cache: Path) -> dict[str, object]:
         return {
             "failed": state.failed,
             "pending": state.pending,
+            "relations": sorted(
+                (relation.text, uri)
+                for uri, group in passages.items()
+                for stated in base.relations(one.id for one in group).values()
+                for relation in stated
+            ),
+            "entities": state.entities,
             "engine": state.engine_counts,
             "lag": state.lag,
             "passages": {
@@ -103,7 +115,8 @@ def test_killed_at_any_moment(folder: Path, tmp_path: Path, sent: signal.Signals
     assert calm.returncode == 0, errors
     took = time.monotonic() - begun
     expected = contents(tmp_path / "calm", tmp_path / "calm-cache")
-    assert expected["pending"] == {"vectors": 0} and expected["lag"] == 0
+    assert expected["pending"] == {"vectors": 0, "relations": 0} and expected["lag"] == 0
+    assert expected["entities"] == 440
     texts = (tmp_path / "calm.log").read_text("ascii").split()
     assert len(texts) == len(set(texts))
 

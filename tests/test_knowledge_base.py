@@ -39,7 +39,7 @@ def uris(base: KnowledgeBase) -> set[str]:
 def test_adds_and_finds_in_both_languages(base: KnowledgeBase, tmp_path: Path) -> None:
     report = base.add(folder_of(tmp_path))
     assert [file.status for file in report.files] == ["added"] * 3
-    assert report.pending == {"vectors": 0}
+    assert report.pending == {"vectors": 0, "relations": 0}
     for way in WAYS:
         assert base.search("연차휴가는 며칠인가요?", way=way)[0].passage.content == LEAVE
     hit = base.search("구랑공원 주소", way="fused")[0]
@@ -98,7 +98,7 @@ def test_a_text_is_embedded_once_over_paths_and_bases(tmp_path: Path, embedder: 
         assert {Path(uri).name for uri in (hit.source.uri, *hit.source.also)} == {"휴가.txt", "other name.txt"}
     with KnowledgeBase.open(tmp_path / "two", embedder=embedder) as two:
         two.add(folder)
-        assert two.status().pending == {"vectors": 0}
+        assert two.status().pending == {"vectors": 0, "relations": 0}
     assert len(embedder.texts) == count == len(set(embedder.texts))
 
 
@@ -135,7 +135,7 @@ def test_read_stage_answers_before_vectors_are_there(base: KnowledgeBase, tmp_pa
     assert hits[0].passage.content == LEAVE and hits[0].similarity is None
     assert any("no vector yet" in note for note in trace.notes)
     steps: list[Progress] = []
-    assert base.build(on_progress=steps.append).pending == {"vectors": 0}
+    assert base.build(on_progress=steps.append).pending == {"vectors": 0, "relations": 0}
     assert steps[-1].done == steps[-1].total == 3
     assert base.search("연차휴가는 며칠인가요?")[0].similarity is not None
 
@@ -229,7 +229,7 @@ def test_another_embedder_is_refused_with_the_remedy(tmp_path: Path, embedder: A
         KnowledgeBase.open(tmp_path / "kb", embedder=other)
     with KnowledgeBase.open(tmp_path / "kb", embedder=other, check=False) as base:
         base.reindex()
-        assert base.status().pending == {"vectors": 0}
+        assert base.status().pending == {"vectors": 0, "relations": 0}
         assert base.search("alpha", way="dense")
     assert other.texts.count("alpha") == 1
     KnowledgeBase.open(tmp_path / "kb", embedder=other).close()
@@ -239,7 +239,8 @@ def test_twins_have_the_same_signatures() -> None:
     twins = {
         "sync": "async_",
         **{name: f"a{name}" for name in ("add", "add_records", "remove", "build", "reindex", "search")},
-        **{name: f"a{name}" for name in ("ask", "stream", "documents", "show", "status")},
+        **{name: f"a{name}" for name in ("ask", "stream", "compare", "documents", "show", "relations", "status")},
+        **{name: f"a{name}" for name in ("entities", "merge_entities", "split_entities", "forget_alias")},
     }
     for plain, twin in twins.items():
         left = inspect.signature(getattr(KnowledgeBase, plain)).parameters

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from silmari.catalog.vector_cache import VectorCache
     from silmari.catalog.words import AnalysedPassage, ReadDocument
     from silmari.engine.mirror import Mirror
+    from silmari.extraction.estimating import Estimate
+    from silmari.extraction.triplets import Extracted
     from silmari.language.analysis import Analysed, Analyser
     from silmari.providers.embedding import Embedder
     from silmari.reading.limits import Limits
 
-Stage = Literal["read", "vectors", "relations"]
+Stage = Literal["read", "vectors", "triplets", "relations"]
 FileStatus = Literal["added", "updated", "unchanged", "skipped", "failed"]
 
 # Vectors are stored this often at the latest: what is lost by a kill is what was embedded since.
@@ -45,7 +47,11 @@ PUBLISH_EVERY = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a stage is: `done` of `total` files (``read``) or texts (``vectors``, ``relations``)."""
+    """How far a stage is.
+
+    Of `total`, `done` are: files (``read``), texts (``vectors``, ``relations``) or passages (``triplets``).
+    `current` is the file that is read, or what the chat model was used for so far.
+    """
 
     stage: Stage
     done: int
@@ -74,7 +80,9 @@ class AddReport:
         removed: URIs that `sync` took out because their files are gone.
         pending: How many texts still wait for ``vectors``, and passages for a model that reads ``relations``.
         notes: Sentences about the whole run.
-        problem: What kept vectors or the search index from being made; also among the notes.
+        problem: What kept vectors, relations or the search index from being made; also among the notes.
+        estimate: What the chat model was expected to take for reading relations; None if it was not needed.
+        extracted: What it has read.
     """
 
     files: list[FileResult] = field(default_factory=list)
@@ -82,6 +90,8 @@ class AddReport:
     pending: Mapping[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     problem: str | None = None
+    estimate: Estimate | None = None
+    extracted: Extracted | None = None
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -96,6 +106,8 @@ class AddReport:
             "counts": dict(self.counts),
             "pending": dict(self.pending),
             "notes": self.notes,
+            "estimate": self.estimate and self.estimate.as_json(),
+            "extracted": self.extracted and self.extracted.as_json(),
         }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from silmari.attaching import attach
 from silmari.errors import MissingExtraError, ProviderError, UsageError
+from silmari.extracting import Confirm, Extracting
 from silmari.extraction.naming import Names, Place
 from silmari.ingest import AddReport, FileResult, OnProgress, Pipeline, Progress
 from silmari.model import RELATION_MODES, RelationMode
@@ -30,12 +31,16 @@ class Intake:
 
     Attributes:
         exclude: Glob patterns to pass over.
+        extracting: The stage for which a chat model is called.
         missing: Why there is no embedder although one was expected; empty if nothing is missing.
+        confirm: Told what the chat model will take before it is called; False leaves it for later.
     """
 
     pipeline: Pipeline
     exclude: Sequence[str]
+    extracting: Extracting
     missing: str = ""
+    confirm: Confirm | None = None
 
     def add(
         self,
@@ -182,6 +187,22 @@ class Intake:
             return str(error)
         return None
 
+    def _agreed(self, report: AddReport) -> bool:
+        """Whether there is something for the chat model to read, and the user does not mind."""
+        try:
+            report.estimate = self.extracting.estimate()
+        except (UsageError, MissingExtraError) as error:
+            report.notes.append(f"No relations are read. {error}")
+            return False
+        if report.estimate is None:
+            return False
+        if self.confirm is not None and not self.confirm(report.estimate):
+            report.notes.append("No relations are read since you said so; silmari build asks again.")
+            return False
+        if note := self.extracting.unwatched():
+            report.notes.append(note)
+        return True
+
     def _discover(self, paths: Iterable[str | Path], exclude: Sequence[str]) -> tuple[list[Path], list[FileResult]]:
         from silmari.reading import discover, uri_of
 
@@ -221,11 +242,16 @@ class Intake:
     def _finish(self, report: AddReport, until: Until, on_progress: OnProgress | None) -> AddReport:
         pipeline, mirror = self.pipeline, self.pipeline.mirror
         lag = mirror.follow(wait=5.0)
-        if until == "all" and pipeline.embedder is not None and pipeline.catalog.count_pending():
-            # One process at a time makes vectors, so that no text is embedded twice.
+        extract = until == "all" and self._agreed(report)
+        embed = until == "all" and pipeline.embedder is not None and pipeline.catalog.count_pending()
+        if embed or extract:
+            # One process at a time makes vectors and calls the model, so that no text is paid for twice.
             with mirror.writing(PATIENCE) as mine:
                 if mine:
                     report.problem = self._embed(on_progress)
+                    if extract:
+                        report.extracted = self.extracting.complete(on_progress)
+                        report.problem = report.problem or self._embed(on_progress)
                     lag = mirror.follow()
         pending = pipeline.catalog.count_pending() if pipeline.embedder else 0
         if self.missing:
@@ -240,6 +266,13 @@ class Intake:
                 "Another process is writing to this base; run silmari build when it is done to complete the rest."
             )
         report.pending = {"vectors": pending, "relations": pipeline.catalog.count_extractions()[0]}
+        if report.extracted is not None and report.extracted.problem:
+            report.notes.append(
+                f"{report.pending['relations']:,} passages still wait for the chat model; silmari build goes on with "
+                f"them. {report.extracted.problem}"
+            )
+            if not report.extracted.limited:
+                report.problem = report.problem or report.extracted.problem
         return report
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from silmari.providers.usage import Usage
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -39,7 +41,7 @@ class Status:
     engine_counts: Mapping[str, int]
     lag: int
     notes: tuple[str, ...] = ()
-    usage: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    usage: Mapping[str, Usage] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The shape that ``status --json`` prints."""
@@ -61,5 +63,5 @@ class Status:
             "engine_counts": dict(self.engine_counts),
             "lag": self.lag,
             "notes": list(self.notes),
-            "usage": {model: dict(counts) for model, counts in self.usage.items()},
+            "usage": {model: usage.as_json() for model, usage in self.usage.items()},
         }

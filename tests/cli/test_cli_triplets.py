@@ -35,7 +35,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
 def test_documents_and_their_triplets(run: Run) -> None:
     code, out, _ = run("add", "강.txt", "--triplets", "facts.csv")
     assert code == 0 and "added: facts.csv: 2 triplets for 1 documents." in out and "2 added." in out
-    assert "Relations 2 of 3 entities" in run("status")[1]
+    assert "Relations 2 between 3 entities" in run("status")[1]
     assert "given" in run("list")[1]
     shown = run("show", "강.txt")[1]
     assert "한강 – 지난다 – 서울" in shown
@@ -59,14 +59,14 @@ def test_a_part_that_failed(run: Run) -> None:
     Path("facts.csv").write_text(CSV + "한강,지난다,강.txt\n금강,지난다,공주,금강.txt\n", "utf-8")
     code, out, _ = run("add", "강.txt", "--triplets", "facts.csv")
     assert code == 1 and "1 triplet without three parts" in out and "line 4" in out and "'금강.txt'" in out
-    assert "Relations 2 of 3 entities" in run("status")[1]
+    assert "Relations 2 between 3 entities" in run("status")[1]
 
 
 def test_where_relations_come_from(run: Run) -> None:
     run("add", "강.txt", "--triplets", "facts.csv", "--relations", "sentences")
-    assert "Relations 0 of 0 entities" in run("status")[1]
+    assert "Relations 0 between 0 entities" in run("status")[1]
     assert run("build", "--relations", "given")[0] == 0
-    assert "Relations 2 of 3 entities" in run("status")[1]
+    assert "Relations 2 between 3 entities" in run("status")[1]
     code, out, _ = run("build", "--relations", "triplets")
     assert code == 0 and "1 passages wait for a chat model" in out
     assert "relations: 1 (silmari build" in run("status")[1]

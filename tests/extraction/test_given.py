@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from silmari.extraction.given import placed, sound
 from silmari.language.names import entity_keys
 from silmari.model import Triplet
+from silmari.reading.triplets import Fault, checked
 
 
 def test_a_triplet_belongs_to_the_passage_that_names_both_ends_else_either_else_the_first() -> None:
@@ -38,10 +39,18 @@ def test_placing_equals_its_definition(names: list[list[str]], ends: list[tuple[
     assert placed([" ".join(one) for one in names], triplets) == expected
 
 
-@pytest.mark.parametrize("name", ["", " \n", "·", "「」", "\u200b", "y" * 201, "\ud800", "("])
+@pytest.mark.parametrize("name", ["", " \n", "·", "「」", "\u200b", "y" * 201, "\ufdfa" * 50, "\ud800", "("])
 def test_a_name_that_names_nothing_is_not_sound(name: str) -> None:
     assert sound(Triplet(name, "p", "서울")) is None
     assert sound(Triplet("서울", "p", name)) is None
+
+
+@given(
+    st.text(max_size=12), st.text(min_size=1, max_size=12), st.sampled_from(["주식회사", "(주)", "은하", "7", "서울의"])
+)
+def test_what_is_taken_in_is_stored_as_it_is(subject: str, predicate: str, object_: str) -> None:
+    triplet = checked([subject, predicate, object_])
+    assert isinstance(triplet, Fault) or sound(triplet) == triplet
 
 
 def test_spellings_are_kept_but_for_blanks_and_what_cannot_be_stored() -> None:

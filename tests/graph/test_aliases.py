@@ -219,7 +219,7 @@ def test_verdicts_override_what_is_computed() -> None:
     rows = entities("Euler", "Leonhard Euler", "쇠재", "오만석")
     aliases = Aliases(rows)
     aliases.decide([(2, 1, False), (3, 4, True)])
-    assert aliases.all() == [Alias(3, 4, 1.0, room._SAID)]
+    assert aliases.all() == [Alias(3, 4, 1.0, "said to be the same")]
     assert aliases.edges_of([4]) == [(3, 4, 1.0)]
     assert aliases.of(1) == []
     aliases.decide([])

@@ -74,7 +74,9 @@ def test_key_joins_spellings(names: list[str]) -> None:
     assert {key(name) for name in names} == {key(names[0])}
 
 
-@pytest.mark.parametrize("name", ["김정은", "고양이", "경기도", "제주도", "회의", "가", "작가", "영은", "부산만", "아저씨", "Dr.No"])
+@pytest.mark.parametrize(
+    "name", ["김정은", "고양이", "경기도", "제주도", "회의", "가", "작가", "영은", "부산만", "아저씨", "Dr.No"]
+)
 def test_key_leaves_names_that_look_inflected(name: str) -> None:
     assert key(name) == name.casefold()
 

@@ -44,9 +44,9 @@ def test_what_was_used_is_summed_up_over_runs(tmp_path: Path, service: StandIn) 
             assert answer.trace["usage"]["calls"] == 1
             assert answer.trace["usage"]["cost"] > 0
             used = base.status().usage["openai:any"]
-            assert used["calls"] == number + 1
+            assert used.calls == number + 1
     with opened(tmp_path / "kb", service) as base:
-        assert base.status().usage["openai:any"]["calls"] == 2
+        assert base.status().usage["openai:any"].calls == 2
         assert json.dumps(base.status().as_json()["usage"])
 
 

@@ -16,9 +16,11 @@ from sqlalchemy import Connection, delete, insert, select
 
 from silmari.catalog import (
     changes,
+    entity_queries,
     extractions,
     fact_queries,
     filing,
+    named,
     opening,
     queries,
     rebuilding,
@@ -33,6 +35,7 @@ from silmari.catalog.schema import get_meta, replies, set_meta
 from silmari.catalog.sqlite import SqliteStore
 from silmari.catalog.words import (
     Counts,
+    EntityEntry,
     EntityRow,
     FactsChange,
     FileInfo,
@@ -246,10 +249,10 @@ class Catalog:
         with self._store.write() as connection:
             return vectors.store(connection, embedder, found)
 
-    def vectors(self, ids: Collection[int]) -> dict[int, NDArray[np.float16]]:
-        """The vectors of passages, each of shape (dim,); those that have none are left out."""
+    def vectors(self, ids: Collection[int], kind: Kind = "passage") -> dict[int, NDArray[np.float16]]:
+        """The vectors of items of a kind, each of shape (dim,); those that have none are left out."""
         with self._store.read() as connection:
-            return vectors.read(connection, ids)
+            return vectors.read(connection, ids, kind)
 
     # The log
 
@@ -284,7 +287,7 @@ class Catalog:
         """What `use` makes of the log's epoch, the newest change's number and the names of all passages, by id."""
         with self._store.read() as connection:
             epoch, seq = get_meta(connection)["epoch"], changes.last_seq(connection)
-            return use(epoch, seq, queries.named(connection, None))
+            return use(epoch, seq, named.named(connection, None))
 
     def names_since(self, epoch: str, seq: int, limit: int) -> NamesChange | None:
         """Which passages came, went or got another name after a change's number.
@@ -298,7 +301,7 @@ class Catalog:
             None when all names must be read anew: there are more changes, or the log began anew.
         """
         with self._store.read() as connection:
-            return queries.names_since(connection, epoch, seq, limit)
+            return named.names_since(connection, epoch, seq, limit)
 
     def allowed(self, ids: Collection[int], where: Filter) -> set[int]:
         """Those passages that a filter lets through."""
@@ -388,6 +391,11 @@ class Catalog:
         with self._store.read() as connection:
             return fact_queries.relations_of(connection, passage_ids)
 
+    def list_entities(self, pattern: str, limit: int, offset: int = 0) -> tuple[int, list[EntityEntry]]:
+        """How many entities a pattern names, and some of them; see `silmari.catalog.entity_queries.listed`."""
+        with self._store.read() as connection:
+            return entity_queries.listed(connection, pattern, limit, offset)
+
     def all_facts(self, use: Callable[[str, int, Iterator[EntityRow], Iterator[Stated]], T]) -> T:
         """What `use` makes of the log's epoch, the newest change's number, all entities and all relations, by id."""
         with self._store.read() as connection:
@@ -437,10 +445,17 @@ class Catalog:
         with self._store.read() as connection:
             return extractions.count(connection)
 
-    def store_extractions(self, found: Mapping[int, Sequence[Triplet]]) -> None:
-        """Keep what a model has read in passages, by id; those that are gone are passed over."""
+    def store_extractions(
+        self, found: Mapping[int, Sequence[Triplet]], flawed: Mapping[int, str] | None = None
+    ) -> None:
+        """Keep what a model has read in passages, by id; those that are gone are passed over.
+
+        Args:
+            found: The triplets of each passage.
+            flawed: Why some are only a part of what the passage says; these are listed among the failures.
+        """
         with self._written() as connection:
-            extractions.store(connection, found)
+            extractions.store(connection, found, flawed)
 
     def note_extraction_failures(self, reasons: Mapping[int, str]) -> None:
         """Take passages out of the queue and remember why; `want_relations` puts them back."""

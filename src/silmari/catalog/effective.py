@@ -16,6 +16,8 @@ from silmari.model import DATE_SOURCES, RELATION_MODES, day_number
 
 TABLES = frozenset({"csv", "excel"})
 _LAST_DAY = 99_999_999
+# Behind every other place in a queue.
+LAST_TURN = 20 * (_LAST_DAY + 1)
 
 
 class Content(NamedTuple):

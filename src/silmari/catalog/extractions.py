@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from silmari.catalog.effective import LAST_TURN
 from silmari.catalog.facts import lists
 from silmari.catalog.rules import Rules, chunks, to_json
 from silmari.catalog.schema import documents, extracted, extraction_failures, passages
@@ -32,8 +33,16 @@ def count(connection: Connection) -> tuple[int, int]:
     return waiting, connection.execute(select(func.count()).select_from(extraction_failures)).scalar_one()
 
 
-def store(connection: Connection, found: Mapping[int, Sequence[Triplet]]) -> None:
-    """Keep what a model has read in passages, in place of what it read before; those that are gone are passed over."""
+def store(
+    connection: Connection, found: Mapping[int, Sequence[Triplet]], flawed: Mapping[int, str] | None = None
+) -> None:
+    """Keep what a model has read in passages, in place of what it read before; those that are gone are passed over.
+
+    Args:
+        connection: In a write transaction.
+        found: The triplets of each passage.
+        flawed: Why some of them are only a part of what the passage says; these count as failed too.
+    """
     modes = {
         row.id: row.relations
         for chunk in chunks(found)
@@ -48,6 +57,8 @@ def store(connection: Connection, found: Mapping[int, Sequence[Triplet]]) -> Non
         connection.execute(delete(extracted).where(extracted.c.passage_id.in_(chunk)))
         rows = [{"passage_id": number, "triplets": to_json(lists(found[number]))} for number in chunk]
         connection.execute(insert(extracted), rows)
+        if half := [number for number in chunk if number in (flawed or {})]:
+            _note(connection, half, flawed or {})
     wanted = [number for number, mode in modes.items() if mode == "triplets"]
     stated = ((number, triplet) for number in wanted for triplet in found[number])
     state(connection, Rules.read(connection), "model", wanted, stated)
@@ -65,14 +76,29 @@ def note_failures(connection: Connection, reasons: Mapping[int, str]) -> None:
         )
         _settled(connection, waiting)
         if waiting:
-            rows = [{"passage_id": number, "reason": reasons[number]} for number in waiting]
-            connection.execute(insert(extraction_failures), rows)
+            _note(connection, waiting, reasons)
+
+
+def put_back(connection: Connection, numbers: Iterable[int]) -> None:
+    """Let passages of documents that still want a model wait for it again, whatever it has read in them before."""
+    modelled = select(documents.c.id).where(documents.c.relations == "triplets")
+    for chunk in chunks(numbers):
+        connection.execute(
+            update(passages)
+            .where(passages.c.id.in_(chunk), passages.c.document_id.in_(modelled))
+            .values(unextracted=LAST_TURN)
+        )
 
 
 def failures(connection: Connection) -> list[tuple[int, str]]:
     """Passages that failed, and why, by id."""
     rows = connection.execute(select(extraction_failures).order_by(extraction_failures.c.passage_id))
     return [(row.passage_id, row.reason) for row in rows]
+
+
+def _note(connection: Connection, numbers: Iterable[int], reasons: Mapping[int, str]) -> None:
+    rows = [{"passage_id": number, "reason": reasons[number]} for number in numbers]
+    connection.execute(insert(extraction_failures), rows)
 
 
 def _settled(connection: Connection, numbers: Iterable[int]) -> None:

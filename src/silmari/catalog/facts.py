@@ -19,7 +19,7 @@ from silmari.catalog.rules import Rules, chunks
 from silmari.catalog.schema import attached, documents, extracted, extraction_failures, passages, sources
 from silmari.catalog.stating import forget_all, has_other_keys, state
 from silmari.catalog.vectors import forget_unused
-from silmari.extraction.given import placed
+from silmari.extraction.given import placed, tidied
 from silmari.model import Triplet
 
 NO_TRIPLETS = "[]"
@@ -32,8 +32,8 @@ def parse(text: str) -> list[Triplet]:
 
 
 def lists(triplets: Iterable[Triplet]) -> list[list[str]]:
-    """Triplets as JSON holds them."""
-    return [[one.subject, one.predicate, one.object] for one in triplets]
+    """Triplets as JSON holds them, tidied."""
+    return [[one.subject, one.predicate, one.object] for one in map(tidied, triplets)]
 
 
 def attached_to(connection: Connection, uris: Iterable[str]) -> dict[str, list[Triplet]]:
@@ -83,7 +83,8 @@ def restate_all(connection: Connection, rules: Rules) -> None:
 def withdraw(connection: Connection, rules: Rules, numbers: Sequence[int]) -> None:
     """Forget what the passages of documents state and what a model has read in them: they will be removed."""
     for chunk in chunks(numbers, _DOCUMENTS):
-        scope = _passages_of(connection, chunk)
+        stating = select(documents.c.id).where(documents.c.id.in_(chunk), documents.c.relations != "sentences")
+        scope = _passages_of(connection, connection.execute(stating).scalars().all())
         state(connection, rules, "given", scope, ())
         state(connection, rules, "model", scope, ())
         here = select(passages.c.id).where(passages.c.document_id.in_(chunk))

@@ -30,6 +30,14 @@ _LINES = 5_000
 TURN = 0
 
 
+class _Keys(dict[str, str]):
+    """Keys of names, each made once."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = found = key(name)
+        return found
+
+
 def state(
     connection: Connection,
     rules: Rules,
@@ -49,10 +57,11 @@ def state(
         wanted: Pairs of passage and triplet.
         fresh: Whether the passages are new: they state nothing yet and are in the log already.
     """
+    keys = _Keys()
     named: dict[bytes, Triplet] = {}
     pairs: dict[tuple[bytes, int], None] = {}
     for passage, given in wanted:
-        triplet = sound(given)
+        triplet = sound(given, keys.__getitem__)
         if triplet is not None:
             identity = _identity(triplet)
             named[identity] = triplet
@@ -63,7 +72,7 @@ def state(
     if not new and not gone:
         return
     known = _known_relations(connection, dict.fromkeys(identity for identity, _ in new))
-    made, uses = _make_relations(connection, rules, {one: named[one] for one, _ in new if one not in known})
+    made, uses = _make_relations(connection, rules, {one: named[one] for one, _ in new if one not in known}, keys)
     numbers = known | made
     for lines in chunks(new, _LINES):
         rows = [{"relation_id": numbers[one], "passage_id": passage, "origin": origin} for one, passage in lines]
@@ -120,7 +129,7 @@ def _known_relations(connection: Connection, identities: Iterable[bytes]) -> dic
 
 
 def _make_relations(
-    connection: Connection, rules: Rules, named: Mapping[bytes, Triplet]
+    connection: Connection, rules: Rules, named: Mapping[bytes, Triplet], keys: Mapping[str, str]
 ) -> tuple[dict[bytes, int], _Uses]:
     """Store new relations, and the entities that they are the first to tie.
 
@@ -128,11 +137,8 @@ def _make_relations(
         The relations' numbers, and what they mean for entities that were there before.
     """
     ends: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    keys: dict[str, str] = {}
     for triplet in named.values():
         for spelled in (triplet.subject, triplet.object):
-            if spelled not in keys:
-                keys[spelled] = key(spelled)
             ends[keys[spelled]][spelled] += 1
     known = {
         row.key: row.id

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from silmari.cli.common import EmbedderName, Exclude, Json, Kb, Llm, MaxCost, Relations, UntilStage, open_base
+from silmari.cli.common import EmbedderName, Exclude, Json, Kb, Llm, MaxCost, Relations, UntilStage, Yes, open_base
 from silmari.errors import UsageError
 
 
@@ -27,12 +27,14 @@ def add(
     embedder: EmbedderName = None,
     llm: Llm = None,
     max_cost: MaxCost = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Add files, folders and globs; what is already in and unchanged is passed over."""
     if not paths and not triplets:
         raise UsageError("There is nothing to add: name files, folders or globs, or --triplets FILE.")
     mode: Any = relations
+    from silmari.cli.confirming import Confirming
     from silmari.cli.progress import ProgressBars
     from silmari.cli.report import finish
 
@@ -44,6 +46,7 @@ def add(
             exclude=tuple(exclude or ()),
             until=stage(until),
             on_progress=bars,
+            confirm=Confirming(bars, yes=yes),
         )
     finish(report, as_json)
 

@@ -24,7 +24,7 @@ def evaluate(
     embedder: EmbedderName = None,
     relations: Annotated[
         str | None,
-        typer.Option("--relations", metavar="KIND", help="sentences, or given: with the folder's triplets.jsonl."),
+        typer.Option("--relations", metavar="KIND", help="sentences, given (triplets.jsonl) or triplets (llm)."),
     ] = None,
     as_json: Json = False,
     html: Annotated[

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -23,6 +25,7 @@ from silmari.ingest import Progress
 _NAMES = {
     "read": "Reading files",
     "vectors": "Making vectors",
+    "triplets": "Reading relations",
     "relations": "Making vectors of relations",
     "questions": "Embedding questions",
     "search": "Asking questions",
@@ -55,6 +58,15 @@ class ProgressBars:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._bars.stop()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Take the bars down while the user is asked something."""
+        self._bars.stop()
+        try:
+            yield
+        finally:
+            self._bars.start()
 
     def __call__(self, progress: Progress) -> None:
         """Show how far a stage is."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from silmari.cli.common import NOTHING_DONE, OK, SOME_FAILED, console, print_json, shown
 from silmari.ingest import AddReport
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from silmari.extraction.triplets import Extracted
 
 
 def summary(report: AddReport) -> str:
@@ -39,9 +46,29 @@ def _tell(report: AddReport) -> None:
         out.print(line)
     waiting = report.pending.get("vectors", 0)
     if waiting:
-        out.print(f"{waiting:,} texts have no vector yet; BM25 finds them already, silmari build makes the vectors.")
+        out.print(
+            f"{waiting:,} texts have no vector yet; BM25 finds what was read already, silmari build makes the vectors."
+        )
+    if report.extracted is not None:
+        _tell_extracted(report.extracted, out)
     waiting = report.pending.get("relations", 0)
-    if waiting:
+    if waiting and report.estimate is None:
         out.print(f"{waiting:,} passages wait for a chat model that reads their relations: silmari build --llm NAME.")
     for note in report.notes:
         out.print(note)
+
+
+def _tell_extracted(extracted: Extracted, out: Console) -> None:
+    out.print(
+        f"{extracted.triplets:,} relations were read in {extracted.passages:,} passages ({extracted.usage}).",
+        soft_wrap=True,
+    )
+    if extracted.dropped:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in extracted.dropped.most_common())
+        out.print(f"Statements of the model that were not taken: {reasons}.", soft_wrap=True)
+    if extracted.failed:
+        out.print(
+            f"{extracted.failed:,} passages could not be read, or only in part: silmari status says why, "
+            "silmari build --relations triplets tries again.",
+            soft_wrap=True,
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from silmari.cli.common import EmbedderName, Json, Kb, console, open_base, print_json, shown, spent
+from silmari.cli.common import EmbedderName, Json, Kb, console, open_base, print_json, shown
 
 
 def status(kb: Kb = None, embedder: EmbedderName = None, as_json: Json = False) -> None:
@@ -17,13 +17,13 @@ def status(kb: Kb = None, embedder: EmbedderName = None, as_json: Json = False) 
     out.print(f"Base       {state.folder}", soft_wrap=True)
     out.print(f"Documents  {state.documents:,}" + (f"  ({kinds})" if kinds else ""))
     out.print(f"Passages   {state.passages:,}")
-    out.print(f"Relations  {state.relations:,} of {state.entities:,} entities")
+    out.print(f"Relations  {state.relations:,} between {state.entities:,} entities")
     out.print(f"Embedder   {state.embedder or 'none (BM25 only)'}")
     out.print(f"Engine     {state.engine}" + (f", {state.lag:,} changes behind" if state.lag else ""))
     for stage, count in state.pending.items():
         out.print(f"Pending    {stage}: {count:,}" + ("  (silmari build completes them)" if count else ""))
-    for model, used in state.usage.items():
-        out.print(f"Model      {model}: {spent(used)}")
+    for model, usage in state.usage.items():
+        out.print(f"Model      {model}: {usage}")
     for note in state.notes:
         out.print(f"Note: {note}", style="yellow", soft_wrap=True)
     for name, problems in (("Failed", state.failed), ("Skipped", state.skipped)):

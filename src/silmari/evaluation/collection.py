@@ -69,7 +69,7 @@ def opened(
     built_with = _fingerprints(settings, embedder)
     if mode == "triplets":
         if settings.llm is None:
-            raise UsageError("Relations of the kind triplets are read by a chat model; name one with --llm.")
+            raise UsageError("Relations of the kind triplets are read by a chat model; name one in the setting llm.")
         # Another model reads other relations.
         built_with |= {"relations": settings.llm}
     triplets = dataset.triplets if mode == "given" else {}
@@ -93,7 +93,7 @@ def opened(
             raise ProviderError(report.problem)
         if any(report.pending.values()):
             raise BusyError(f"Another process is still building {folder}; wait for it and run this again.")
-        yield Collection(base, ids, {**built_with, "engine": settings.engine}, _notes(report))
+        yield Collection(base, ids, {**built_with, "engine": settings.engine}, _notes(report, base))
 
 
 def _fingerprints(settings: Settings, embedder: str | Embeddings | None) -> dict[str, str | None]:
@@ -133,11 +133,14 @@ def _uris(dataset: Dataset) -> dict[str, str]:
     return uris
 
 
-def _notes(report: AddReport) -> tuple[str, ...]:
+def _notes(report: AddReport, base: KnowledgeBase) -> tuple[str, ...]:
+    notes = list(report.notes)
     refused = [file for file in report.files if file.status == "failed"]
-    if not refused:
-        return ()
-    return (
-        f"{len(refused):,} documents were not taken in and cannot be found "
-        f"(such as {refused[0].uri}: {refused[0].reason}).",
-    )
+    if refused:
+        notes.append(
+            f"{len(refused):,} documents were not taken in and cannot be found "
+            f"(such as {refused[0].uri}: {refused[0].reason})."
+        )
+    if unread := base.catalog.extraction_failures():
+        notes.append(f"The model gave no relations of {len(unread):,} passages (such as: {unread[0][1]}).")
+    return tuple(notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from silmari.language.names import MARKED, TITLE, entity_keys
 from silmari.language.normalise import UNSAFE, key
@@ -12,18 +12,29 @@ from silmari.model import Triplet
 MAX_NAME_CHARS = 200
 
 
-def sound(triplet: Triplet) -> Triplet | None:
-    """The triplet as it is stored, or None for one whose subject or object names nothing.
+def sound(triplet: Triplet, key_of: Callable[[str], str] = key) -> Triplet | None:
+    """The triplet, tidied, or None for one whose subject or object names nothing.
 
-    Spellings are kept, in NFC, with single blanks and without what no database takes.
+    Args:
+        triplet: As it was given.
+        key_of: `silmari.language.normalise.key`, perhaps remembered.
     """
-    tidy = Triplet(*(_tidy(part) for part in (triplet.subject, triplet.predicate, triplet.object)))
-    return tidy if names_something(tidy.subject) and names_something(tidy.object) else None
+    tidy = tidied(triplet)
+    return tidy if all(names_something(name, key_of) for name in (tidy.subject, tidy.object)) else None
 
 
-def names_something(name: str) -> bool:
+def tidied(triplet: Triplet) -> Triplet:
+    """The triplet as it is stored: spellings are kept, in NFC, with single blanks, without what no database takes."""
+    return Triplet(_tidy(triplet.subject), _tidy(triplet.predicate), _tidy(triplet.object))
+
+
+def names_something(name: str, key_of: Callable[[str], str] = key) -> bool:
     """Whether a name can be that of an entity: it has a letter or digit and at most `MAX_NAME_CHARS` characters."""
-    return len(name) <= MAX_NAME_CHARS and any(char.isalnum() for char in key(name))
+    if len(name) > MAX_NAME_CHARS:
+        return False
+    found = key_of(name)
+    # A key may be longer than its name: some signs stand for many letters.
+    return len(found) <= MAX_NAME_CHARS and any(char.isalnum() for char in found)
 
 
 def placed(names_of_passages: Sequence[str], triplets: Iterable[Triplet]) -> list[list[Triplet]]:

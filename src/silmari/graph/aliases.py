@@ -18,13 +18,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from silmari.graph.likeness import NEEDED, Member, Pair, pairs, reason
+from silmari.graph.likeness import NEEDED, SAID, Member, Pair, pairs, reason
 from silmari.language.spellings import forms
 
 # What changed is kept beside the arrays up to this many names, or this share of all.
 _LOOSE = 2_000
 _LOOSE_SHARE = 0.1
-_SAID = "said to be the same"
+# In place of an entity's number, which is never negative.
+_ASKED = -1
 
 Array = NDArray[Any]
 # A name's core and forms, each form with how it was made.
@@ -127,7 +128,16 @@ class Aliases:
 
     def edges_of(self, items: Iterable[int]) -> list[tuple[int, int, float]]:
         """The edges with at least one end among `items`, each once, by the numbers of their ends: (a, b, score)."""
-        return [(alias.a, alias.b, alias.score) for alias in self._edges(items)]
+        return [(*pair, score) for pair, (score, _) in self._best(items)]
+
+    def near(self, name: str) -> list[int]:
+        """Entities that a name, which need not be of one, would have edges with, the surest first."""
+        core, held = _read(name)
+        best: Best = {}
+        for form, made in held:
+            members = [*self._members(form), Member(_ASKED, made, core)]
+            _keep_best(best, (pair for pair in pairs(members) if _ASKED in (pair.one, pair.other)))
+        return [pair[1] for pair, _ in sorted(best.items(), key=lambda found: (-found[1][0], found[0]))]
 
     def arrays(self) -> dict[str, Array]:
         """What `from_arrays` needs: to be kept on disk and mapped into memory."""
@@ -143,30 +153,41 @@ class Aliases:
         return aliases
 
     def _edges(self, items: Iterable[int]) -> list[Alias]:
-        best: Best = {}
-        decided: set[tuple[int, int]] = set()
+        return [Alias(*pair, score, reason(why)) for pair, (score, why) in self._best(items)]
+
+    def _best(self, items: Iterable[int]) -> list[tuple[tuple[int, int], tuple[float, int]]]:
+        """The edges with an end among `items`, by the numbers of their ends."""
+        wanted = list(dict.fromkeys(items))
         live: set[int] = set()
-        for item in items:
-            decided.update((min(item, other), max(item, other)) for other in self._decided.get(item, ()))
-            if self._dirty and not self._dirty.isdisjoint(self._forms_of(item)):
-                live.add(item)
-                continue
-            row = self._row(item)
-            if row is not None:
-                for at in range(int(self._starts[row]), int(self._starts[row + 1])):
-                    other = int(self._ids[self._others[at]])
-                    best[min(item, other), max(item, other)] = float(self._scores[at]), int(self._whys[at])
+        if self._dirty:
+            live = {item for item in wanted if not self._dirty.isdisjoint(self._forms_of(item))}
+        best = self._kept(item for item in wanted if item not in live and item not in self._dead)
         for form in {form for item in live for form in self._forms_of(item)}:
             members = self._members(form)
             if len(members) > 1:
                 _keep_best(best, (pair for pair in pairs(members) if pair.one in live or pair.other in live))
-        found = {pair: (round(score, 3), reason(why)) for pair, (score, why) in best.items()}
-        for pair in decided:
-            if not self._verdicts[pair]:
-                found.pop(pair, None)
-            elif pair[0] in self and pair[1] in self:
-                found[pair] = 1.0, _SAID
-        return [Alias(*pair, *judged) for pair, judged in sorted(found.items())]
+        for item in wanted if self._decided else ():
+            for other in self._decided.get(item, ()):
+                pair = (min(item, other), max(item, other))
+                if not self._verdicts[pair]:
+                    best.pop(pair, None)
+                elif item in self and other in self:
+                    best[pair] = 1.0, SAID
+        return sorted(best.items())
+
+    def _kept(self, items: Iterable[int]) -> Best:
+        """The edges of some entities as they stand in the arrays."""
+        numbers = np.fromiter(items, np.int64)
+        rows = np.searchsorted(self._ids, numbers)
+        here = rows < len(self._ids)
+        here[here] = self._ids[rows[here]] == numbers[here]
+        rows, numbers = rows[here], numbers[here]
+        counts = self._starts[rows + 1] - self._starts[rows]
+        places = np.repeat(self._starts[rows] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        ends = np.sort([np.repeat(numbers, counts), self._ids[self._others[places]]], axis=0)
+        scores = np.round(self._scores[places].astype(np.float64), 3)
+        found = zip(scores.tolist(), self._whys[places].tolist(), strict=True)
+        return dict(zip(map(tuple, ends.T.tolist()), found, strict=True))
 
     # Entities in rows, by number; row by row their forms, and their edges to other rows; and all forms in order,
     # each with the row that has it.

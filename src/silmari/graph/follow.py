@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from numpy.typing import NDArray
 
 from silmari.catalog.words import EntityRow, FactsChange, Named, NamesChange, Stated
-from silmari.graph.aliases import Aliases
+from silmari.graph.aliases import Alias, Aliases
 from silmari.graph.facts import Facts
 from silmari.graph.links import Link, Links
 from silmari.graph.snapshot import Saved, Snapshots
@@ -161,17 +161,43 @@ class Following:
         with self._lock:
             return self._facts.current(*self._around())
 
+    def edges(self) -> Callable[[Iterable[int]], list[tuple[int, int, float]]]:
+        """`silmari.graph.aliases.Aliases.edges_of` as of now, to be asked several times without looking for changes."""
+        with self._lock:
+            aliases = self._judged()
+
+        def edges_of(entities: Iterable[int]) -> list[tuple[int, int, float]]:
+            with self._lock:
+                return aliases.edges_of(entities)
+
+        return edges_of
+
     def edges_of(self, entities: Iterable[int]) -> list[tuple[int, int, float]]:
         """The edges between entities that may be one, see `silmari.graph.aliases.Aliases.edges_of`."""
+        return self.edges()(entities)
+
+    def aliases_of(self, entities: Iterable[int]) -> dict[int, list[Alias]]:
+        """The same of each of some entities, the surest first, with the reasons."""
         with self._lock:
-            aliases = self._aliases.current(*self._around())
-            if verdicts := self._log.alias_verdicts():
-                facts = self.facts()
-                pairs = ((facts.entity_of(one), facts.entity_of(other), same) for one, other, same in verdicts)
-                aliases.decide((one, other, same) for one, other, same in pairs if one and other)
-            else:
-                aliases.decide(())
-            return aliases.edges_of(entities)
+            aliases = self._judged()
+            return {entity: aliases.of(entity) for entity in entities}
+
+    def near(self, name: str, limit: int) -> list[int]:
+        """Entities that a name, which none need have, may mean, the surest first."""
+        with self._lock:
+            return self._judged().near(name)[:limit]
+
+    def _judged(self) -> Aliases:
+        """The edges as of now, with what a person decided."""
+        aliases = self._aliases.current(*self._around())
+        verdicts = self._log.alias_verdicts()
+        if verdicts:
+            facts = self.facts()
+            pairs = ((facts.entity_of(one), facts.entity_of(other), same) for one, other, same in verdicts)
+            aliases.decide((one, other, same) for one, other, same in pairs if one and other)
+        else:
+            aliases.decide(())
+        return aliases
 
     def close(self) -> None:
         """Keep on disk what has changed much."""

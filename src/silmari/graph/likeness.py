@@ -59,6 +59,8 @@ _MEETING: Mapping[tuple[int, int], float] = {
     (Made.CODE, Made.CODED): 0.55,
 }
 _ALIKE = 0.65
+# In place of a `Made`: a person decided.
+SAID = 255
 _REASONS: Mapping[int, str] = {
     Made.WHOLE: "the same letters",
     Made.COMMON: "the same letters",
@@ -85,6 +87,7 @@ _REASONS: Mapping[int, str] = {
     Made.GIVEN_NAMED: "family name with title",
     Made.CODED: "initials of its syllables",
     Made.ALIKE: "spelled alike",
+    SAID: "said to be the same",
     **dict.fromkeys(range(NEUTRAL_TITLE, TITLED_END), "title left out"),
 }
 _RIVALS = 1 << 8

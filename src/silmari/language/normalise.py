@@ -60,6 +60,11 @@ def normalise(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold())
 
 
+def visible(text: str) -> str:
+    """Return `text` without control, direction-changing and invisible characters; tabs and line breaks stay."""
+    return _INVISIBLE.sub("", text)
+
+
 def clean(text: str) -> str:
     """Return `text` as it is safe to embed: NFKC, no NUL, no lone surrogate, at most 8,000 characters.
 

@@ -17,6 +17,7 @@ from silmari.language.normalise import clean, normalise
 from silmari.language.sounds import initials_of
 from silmari.language.titles import KOREAN_LEGAL_FORMS, KOREAN_TITLES
 
+# Edges made from forms are kept on disk: whoever changes forms raises the layout in `silmari.graph.snapshot`.
 MAX_WORDS = 8
 # Of a longer name only its whole counts.
 MAX_CHARS = 100

@@ -55,6 +55,10 @@ class ServiceError(ProviderError):
         self.status = status
 
 
+class UselessReplyError(ProviderError):
+    """The service is well, but none of the model's replies was useful; its cause says why."""
+
+
 def fault_of(error: BaseException) -> Fault | None:
     """What an exception says about the service; None if it is none of the service's (a bug, a wrong argument)."""
     chain = list(_chain(error))

@@ -17,7 +17,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_ran
 
 from silmari.errors import KnowledgeBaseError, ProviderError
 from silmari.providers.chat import ChatModel
-from silmari.providers.faults import Fault, ServiceError, fault_of, told
+from silmari.providers.faults import Fault, ServiceError, UselessReplyError, fault_of, told
 from silmari.providers.tokens import estimate_tokens
 from silmari.providers.usage import Meter, Prices, Usage, price_of
 
@@ -142,7 +142,8 @@ class Gate:
 
         Raises:
             BudgetError: The call might go over `max_cost`; it was not made.
-            ProviderError: The service failed, or no reply was useful; then its cause is the ValueError.
+            UselessReplyError: No reply was useful; its cause is the ValueError.
+            ProviderError: The service failed.
         """
         known = self.recall(model, messages)
         if known is not None:
@@ -164,7 +165,7 @@ class Gate:
                 continue
             self.remember(model, messages, text)
             return value
-        raise ProviderError(f"{model.name} gave no useful reply: {useless}", retryable=True) from useless
+        raise UselessReplyError(f"{model.name} gave no useful reply: {useless}", retryable=True) from useless
 
     async def _asked(
         self, model: ChatModel, messages: list[BaseMessage], schema: Mapping[str, Any] | None, expected: int

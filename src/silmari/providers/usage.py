@@ -69,6 +69,10 @@ class Usage:
         """In US dollars; None once a reply's cost was unknown."""
         return None if self.unpriced else self.spent
 
+    def __str__(self) -> str:
+        cost = "cost unknown" if self.cost is None else f"${self.cost:.4f}"
+        return f"{self.calls:,} calls, {self.input_tokens + self.output_tokens:,} tokens, {cost}"
+
     def plus(self, other: Usage) -> Usage:
         """Both together."""
         return Usage(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(Usage)})
