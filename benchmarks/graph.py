@@ -65,7 +65,7 @@ class World:
         return (Stated(at, one + 1, other + 1, (place + 1,)) for at, (one, other, place) in enumerate(rows, 1))
 
     def nearest(self, ids: Sequence[int], count: int) -> list[int]:
-        found = np.array(ids)
+        found = np.asarray(ids)
         kept: list[int] = found[np.argpartition(-self.likeness[found], count)[:count]].tolist()
         return kept
 
@@ -123,17 +123,15 @@ def _whole(kept: Snapshots) -> Iterator[Row]:
 
 
 def _built() -> tuple[Any, ...]:
-    named = list(names_graph.rows(PASSAGES, ENTITIES))
-    links, first = once(lambda: Links(named))
-    del named
+    links, first = once(lambda: Links(names_graph.rows(PASSAGES, ENTITIES)))
     world = World(RELATIONS, ENTITIES, PASSAGES)
     facts, second = once(lambda: Facts.build(world.names(), world.stated()))
     hub = int(np.bincount(world.ends.ravel()).max())
     return (
         links,
         facts,
-        {"": "built: names", **first},
-        {"": f"built: relations; the greatest hub has {hub:,}", **second},
+        {"": "built and made up: names", **first},
+        {"": f"built and made up: relations; the greatest hub has {hub:,}", **second},
     )
 
 
@@ -206,21 +204,22 @@ def _document(world: World, dice: np.random.Generator, at: int) -> FactsChange:
 
 
 def _beside() -> Iterator[Row]:
-    dice = np.random.default_rng(2)
     for entities, relations in SMALL:
-        world = World(relations, entities, relations // 5)
-        seeds = dice.integers(0, relations, SEEDS // 2), dice.integers(0, entities, SEEDS // 2)
-        theirs, spent = once(lambda: DegreeMatrices(world.ends.T.tolist(), entities, 2))  # noqa: B023
-        memory = theirs.dense_bytes + theirs.sparse_bytes
-        facts, built = once(lambda: Facts.build(world.names(), world.stated()))  # noqa: B023
-        ours = sum(array.nbytes for array in facts.arrays().values())
-        chosen = [(part + 1).tolist() for part in seeds]
-        found = facts.expand(*chosen, 2, relations, world.nearest)
-        assert {item - 1 for item in found} == theirs.expand(*seeds)
-        size = f"{relations:,} relations, {entities:,} entities"
-        yield {"": f"{size}: matrices built", "MB": memory / 1e6, **spent}
-        yield {"": "ours built", "MB": ours / 1e6, **built}
-        yield {"": f"{len(found):,} relations found: by matrices", **timed(lambda: theirs.expand(*seeds), 5)}  # noqa: B023
-        yield {"": "by ours", **timed(lambda: facts.expand(*chosen, 2, relations, world.nearest), 5)}  # noqa: B023
-        del theirs
+        yield from _compared(World(relations, entities, relations // 5), relations, entities)
         gc.collect()
+
+
+def _compared(world: World, relations: int, entities: int) -> Iterator[Row]:
+    dice = np.random.default_rng(2)
+    seeds = dice.integers(0, relations, SEEDS // 2), dice.integers(0, entities, SEEDS // 2)
+    theirs, spent = once(lambda: DegreeMatrices(world.ends.T.tolist(), entities, 2))
+    facts, built = once(lambda: Facts.build(world.names(), world.stated()))
+    ours = sum(array.nbytes for array in facts.arrays().values())
+    chosen = [(part + 1).tolist() for part in seeds]
+    found = facts.expand(*chosen, 2, relations, world.nearest)
+    assert {item - 1 for item in found} == theirs.expand(*seeds)
+    memory = (theirs.dense_bytes + theirs.sparse_bytes) / 1e6
+    yield {"": f"{relations:,} relations, {entities:,} entities: matrices built", "MB": memory, **spent}
+    yield {"": "ours built", "MB": ours / 1e6, **built}
+    yield {"": f"{len(found):,} relations found: by matrices", **timed(lambda: theirs.expand(*seeds), 5)}
+    yield {"": "by ours", **timed(lambda: facts.expand(*chosen, 2, relations, world.nearest), 5)}

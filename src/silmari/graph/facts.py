@@ -6,6 +6,7 @@ A changed relation changes only its own entries, and everything that `Facts` giv
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -195,7 +196,7 @@ class Facts:
     def relations_of(self, entities: Iterable[int]) -> list[int]:
         """The relations of which one of these entities is an end, by id."""
         with self._lock:
-            _, columns, _ = self._related.gather(self._ground.entities.known(list(entities)))
+            columns = self._related.columns(self._ground.entities.known(list(entities)))
             return _listed(np.unique(self._relations.ids[columns]))
 
     def ends(self, relations: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -262,19 +263,25 @@ class Facts:
         with self._lock:
             ids = self._relations.ids
             begin = self._relations.known(list(relations))
-            reached = np.zeros(len(ids), bool)
-            reached[begin[self._stated.lengths(begin) > 0]] = True
-            reached[self._related.gather(self._ground.entities.known(list(entities)))[1]] = True
+            held = begin[self._stated.lengths(begin) > 0]
+            nodes = self._ground.entities.known(list(entities))
             for step in range(degree + 1):
                 if step:
-                    nodes = np.unique(self._ends[:, np.flatnonzero(reached)])
-                    reached[self._related.gather(nodes.astype(np.int64))[1]] = True
+                    nodes = np.unique(self._ends[:, held]).astype(np.int64)
+                reached = np.zeros(len(ids), bool)
+                reached[held] = True
+                reached[self._related.columns(nodes)] = True
                 held = np.flatnonzero(reached)
                 if len(held) > budget:
-                    kept = nearest(_listed(np.sort(ids[held])), budget)
-                    reached = np.zeros(len(ids), bool)
-                    reached[self._relations.known(list(kept))] = True
-            return _listed(np.sort(ids[reached]))
+                    # Whole numbers to whoever goes through them, and no copy to whoever wants an array.
+                    found = array("q", self._by_id(held).tobytes())
+                    held = self._relations.known(list(nearest(found, budget)))
+            return _listed(self._by_id(np.unique(held)))
+
+    def _by_id(self, relations: Ints) -> Ints:
+        """The ids of these rows, which ascend, in their order."""
+        ids = self._relations.ids[relations]
+        return ids if self._relations.order is None else np.sort(ids)
 
     def walk(
         self,

@@ -25,6 +25,8 @@ Change = Mapping[int, Mapping[int, int]]
 # Changed rows are put into the arrays when they are this many and hold this share of all entries.
 _LOOSE = 2_000
 _LOOSE_SHARE = 0.1
+# Up to so many rows are faster to copy one by one.
+_FEW = 5_000
 
 
 class Rows:
@@ -101,6 +103,12 @@ class Rows:
             for place in self._loose_among(at):
                 lengths[place] = len(self._changed[int(at[place])][0])
         return lengths
+
+    def columns(self, at: NDArray[np.int64]) -> Columns:
+        """The columns of many rows, one after the other."""
+        if len(at) < _FEW:
+            return np.concatenate([np.empty(0, np.int32), *(self.row(one)[0] for one in at.tolist())])
+        return self.gather(at)[1]
 
     def gather(self, at: NDArray[np.int64]) -> tuple[NDArray[np.int64], Columns, Counts]:
         """Many rows, one after the other: the length of each, all columns, all counts."""
