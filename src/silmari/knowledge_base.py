@@ -17,11 +17,14 @@ from silmari.extracting import Confirm, Extracting
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
 from silmari.model import WAYS, Filter, Hit, Passage, Relation, RelationMode, Source, Way
+from silmari.retrieval.expanding import Expander
 from silmari.retrieval.filters import build_filter
 from silmari.retrieval.question import Question
 from silmari.retrieval.search import Readiness, Searcher
+from silmari.retrieval.steer import POLICIES, Helper, Policy
 from silmari.retrieval.trace import Trace
-from silmari.settings import Settings
+from silmari.searching import STEERED, Wanted
+from silmari.settings import Expansion, Settings
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -30,9 +33,12 @@ if TYPE_CHECKING:
     from silmari.answering.answer import Answer
     from silmari.answering.answering import Answering
     from silmari.catalog.words import StoredDocument
+    from silmari.comparison import Comparison
+    from silmari.entities import EntityBook, EntityList
     from silmari.graph.follow import Following
     from silmari.overview import Status
     from silmari.providers.calling import Calling
+    from silmari.retrieval.seeds import Known
 
 Filters = Filter | Mapping[str, Any]
 
@@ -142,6 +148,8 @@ class KnowledgeBase:
         self._background.close()
         if calling is not None:
             calling.save()
+        if (graph := self.__dict__.get("_graph")) is not None:
+            graph.close()
         self._mirror.close()
         self.catalog.close()
         self._cache.close()
@@ -274,6 +282,9 @@ class KnowledgeBase:
         way: Way | None = None,
         k: int | None = None,
         filters: Filters | None = None,
+        entities: Sequence[str] | None = None,
+        rerank: Policy | None = None,
+        expansion: Mapping[str, Any] | None = None,
         duplicates: bool = False,
         trace: Trace | None = None,
     ) -> list[Hit]:
@@ -281,51 +292,152 @@ class KnowledgeBase:
 
         Args:
             question: In any language.
-            way: ``sparse``, ``dense``, ``cascade``, ``graph`` or ``fused``; default: the settings'.
+            way: One of `silmari.model.WAYS`; default: the settings'.
             k: How many, at most.
             filters: A `Filter`, or a mapping with ``category``, ``since``, ``until``, ``documents``.
+            entities: The names that the question holds, from a recogniser of your own; None to find them.
+            rerank: Whether the chat model reorders what ``expansion`` and ``graph`` found: ``always``,
+                ``never``, or ``auto`` (``graph``: only where its order is doubtful); default: the settings'.
+            expansion: Parameters of the way ``expansion`` that differ from the settings', such as
+                ``{"degree": 2}``; see `silmari.settings.Expansion`.
             duplicates: Whether passages that are nearly the same as a better one are kept.
             trace: Filled with what happened, if given.
 
         Raises:
             UsageError: The question has no words, or an argument is wrong.
         """
-        return self._search(question, way, k, filters, trace or Trace(), duplicates)[0]
+        wanted = self._wanted(question, way, k, filters, entities, rerank, expansion, duplicates)
+        if wanted.helper is None:
+            return wanted.found(trace or Trace())
+        return self._background.run(wanted.steered(trace or Trace()))
 
-    asearch = twin(search)
+    async def asearch(
+        self,
+        question: str,
+        *,
+        way: Way | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        entities: Sequence[str] | None = None,
+        rerank: Policy | None = None,
+        expansion: Mapping[str, Any] | None = None,
+        duplicates: bool = False,
+        trace: Trace | None = None,
+    ) -> list[Hit]:
+        """See `search`."""
+        wanted = await asyncio.to_thread(
+            self._wanted, question, way, k, filters, entities, rerank, expansion, duplicates
+        )
+        return await self._background.await_(wanted.steered(trace or Trace()))
 
     def ask(
-        self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        way: Way | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        entities: Sequence[str] | None = None,
+        rerank: Policy | None = None,
+        expansion: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Answer a question from the documents, or say that they do not answer it.
 
         Without a chat model the answer is made of quoted sentences; with one it is written. Either way
         each sentence cites its sources. Where the model's service fails, sentences are quoted instead, and
-        the trace says why.
+        the trace says why. The arguments are those of `search`.
 
         Raises:
             UsageError: The question has no words, or an argument is wrong.
             MissingExtraError: The chat model's package is not installed.
         """
-        return self._background.run(self._ask(question, way, k, filters))
+        return self._background.run(self._ask(question, way, k, filters, entities, rerank, expansion))
 
     async def aask(
-        self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        way: Way | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        entities: Sequence[str] | None = None,
+        rerank: Policy | None = None,
+        expansion: Mapping[str, Any] | None = None,
     ) -> Answer:
         """See `ask`."""
-        return await self._background.await_(self._ask(question, way, k, filters))
+        return await self._background.await_(self._ask(question, way, k, filters, entities, rerank, expansion))
 
     def stream(
-        self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        way: Way | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        entities: Sequence[str] | None = None,
+        rerank: Policy | None = None,
+        expansion: Mapping[str, Any] | None = None,
     ) -> Iterator[str | Answer]:
         """Like `ask`: first pieces of the text as they are written, then the finished `Answer`."""
-        return self._background.iterate(self._pieces(question, way, k, filters))
+        return self._background.iterate(self._pieces(question, way, k, filters, entities, rerank, expansion))
 
     def astream(
-        self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        way: Way | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        entities: Sequence[str] | None = None,
+        rerank: Policy | None = None,
+        expansion: Mapping[str, Any] | None = None,
     ) -> AsyncIterator[str | Answer]:
         """See `stream`."""
-        return self._background.aiterate(self._pieces(question, way, k, filters))
+        return self._background.aiterate(self._pieces(question, way, k, filters, entities, rerank, expansion))
+
+    def compare(
+        self,
+        question: str,
+        *,
+        ways: Sequence[Way] | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        answers: bool = True,
+        entities: Sequence[str] | None = None,
+        rerank: Policy | None = None,
+        expansion: Mapping[str, Any] | None = None,
+    ) -> Comparison:
+        """What several ways find for a question, and what is answered from it, side by side.
+
+        Args:
+            question: In any language.
+            ways: Which; default: ``dense``, ``cascade``, ``expansion``, ``graph`` and ``fused``.
+            k: How many hits of each.
+            filters: As in `search`; so are `entities`, `rerank` and `expansion`.
+            answers: Whether each way answers, too.
+
+        Raises:
+            UsageError: The question has no words, or an argument is wrong. What only one way cannot do is
+                told in its part.
+        """
+        return self._background.run(self._compare(question, ways, k, filters, answers, entities, rerank, expansion))
+
+    async def acompare(
+        self,
+        question: str,
+        *,
+        ways: Sequence[Way] | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        answers: bool = True,
+        entities: Sequence[str] | None = None,
+        rerank: Policy | None = None,
+        expansion: Mapping[str, Any] | None = None,
+    ) -> Comparison:
+        """See `compare`."""
+        return await self._background.await_(
+            self._compare(question, ways, k, filters, answers, entities, rerank, expansion)
+        )
 
     # What is in it
 
@@ -364,6 +476,50 @@ class KnowledgeBase:
         return self.catalog.relations_of(list(passage_ids))
 
     arelations = twin(relations)
+
+    def entities(self, pattern: str = "", *, limit: int = 50, offset: int = 0) -> EntityList:
+        """The names that relations tie, with their spellings and with other names that may mean the same.
+
+        Args:
+            pattern: A part of a name, or a glob of all of it; empty for all.
+            limit: How many at most, 1 to 1,000.
+            offset: How many are passed over.
+
+        Returns:
+            First the one with exactly this name, then those that relations tie most often.
+
+        Raises:
+            UsageError: An argument is wrong.
+        """
+        return self._entities.listed(pattern, limit, offset)
+
+    aentities = twin(entities)
+
+    def merge_entities(self, a: str, b: str) -> None:
+        """Say that two names mean the same, whatever Silmari makes of them. Nothing is rewritten.
+
+        Raises:
+            UsageError: One of them is no name in the base, or both are one already.
+        """
+        self._entities.decide(a, b, True)
+
+    amerge_entities = twin(merge_entities)
+
+    def split_entities(self, a: str, b: str) -> None:
+        """Say that two names do not mean the same; see `merge_entities`."""
+        self._entities.decide(a, b, False)
+
+    asplit_entities = twin(split_entities)
+
+    def forget_alias(self, a: str, b: str) -> None:
+        """Take back what `merge_entities` or `split_entities` said of two names.
+
+        Raises:
+            UsageError: Nothing was said of them.
+        """
+        self._entities.forget(a, b)
+
+    aforget_alias = twin(forget_alias)
 
     def status(self) -> Status:
         """What is in the base, what is pending, and which files failed."""
@@ -436,7 +592,7 @@ class KnowledgeBase:
     def _taking(self, confirm: Confirm | None) -> Intake:
         return self._intake if confirm is None else replace(self._intake, confirm=confirm)
 
-    def _searcher(self) -> Searcher:
+    def _searcher(self, around: Expansion, entities: Sequence[str] | None) -> Searcher:
         lag = self._mirror.follow()
         seq = self.catalog.last_seq()
         with self._lock:
@@ -446,13 +602,30 @@ class KnowledgeBase:
                 self._counted = _Counted(seq, counts.passages, counts.passages - counts.pending)
             counted = self._counted
         ready = Readiness(counted.passages, counted.vectors, lag, self._mirror.problem)
-        return Searcher(self._mirror.engine, self.catalog, ready, self._unrelated, self._graph.spread)
+        unrelated = None if self.embedder is None else self._unrelated
+        engine = self._mirror.engine
+        expander = Expander(engine, self.catalog, self._graph.facts, around, unrelated, self.analyser.tokens, entities)
+        return Searcher(engine, self.catalog, ready, unrelated, self._graph.spread, expander, self._known)
+
+    def _known(self) -> Known | None:
+        """What relations say, if there are any."""
+        from silmari.retrieval.seeds import Known
+
+        facts = self._graph.facts()
+        return Known(facts, self._graph.edges(), self.catalog.vectors) if len(facts) else None
 
     @cached_property
     def _graph(self) -> Following:
         from silmari.graph.follow import Following
+        from silmari.graph.snapshot import Snapshots
 
-        return Following(self.catalog)
+        return Following(self.catalog, Snapshots(self.folder / "graph"), self._mirror.writing)
+
+    @cached_property
+    def _entities(self) -> EntityBook:
+        from silmari.entities import EntityBook
+
+        return EntityBook(self.catalog, self._graph)
 
     def _unrelated(self) -> float:
         from silmari.retrieval.relevance import unrelated_mean
@@ -461,40 +634,81 @@ class KnowledgeBase:
         with self._lock:
             return unrelated_mean(self.embedder, self.settings.cache.expanduser())
 
-    def _search(
+    def _wanted(
         self,
-        text: str,
+        question: str | Question,
         way: Way | None,
         k: int | None,
         filters: Filters | None,
-        trace: Trace,
+        entities: Sequence[str] | None,
+        rerank: Policy | None,
+        expansion: Mapping[str, Any] | None,
         duplicates: bool = False,
-    ) -> tuple[list[Hit], Question, Searcher]:
+    ) -> Wanted:
+        """What is to be searched for, checked."""
         chosen: Any = way or self.settings.way
         if chosen not in WAYS:
             raise UsageError(f"There is no way named {chosen}; the ways are {', '.join(WAYS)}.")
-        count = self.settings.k if k is None else k
-        if not 1 <= count <= 1000:
-            raise UsageError(f"k is {count}; it must be from 1 to 1000.")
-        question = Question(text, self.analyser, self.embedder, self._without)
-        where = self._filter(filters)
-        searcher = self._searcher()
-        hits = searcher.search(question, chosen, count, where, trace, duplicates=duplicates)
-        return hits, question, searcher
+        policy = rerank or self.settings.rerank
+        if policy not in POLICIES:
+            raise UsageError(f"rerank is {policy!r}; it must be {', '.join(POLICIES)}.")
+        if rerank == "always" and self._llm is None:
+            raise UsageError("rerank is always, but there is no chat model; name one with llm, or leave it at auto.")
+        around = self.settings.expansion.changed(expansion)
+        if k is None:
+            own = chosen == "expansion" and "k" not in self.settings.model_fields_set
+            k = around.k if own else self.settings.k
+        if not 1 <= k <= 1000:
+            raise UsageError(f"k is {k}; it must be from 1 to 1000.")
+        asked = self._question(question) if isinstance(question, str) else question
+        searcher = self._searcher(around, [entities] if isinstance(entities, str) else entities)
+        helper = self._helper(asked.text, policy) if chosen in STEERED else None
+        return Wanted(asked, chosen, k, self._filter(filters), searcher, helper, duplicates)
 
-    async def _ask(self, question: str, way: Way | None, k: int | None, filters: Filters | None) -> Answer:
+    def _helper(self, question: str, policy: Policy) -> Helper | None:
+        from silmari.answering.wording import language_of
+
+        if policy == "never" or self._model is None:
+            return None
+        return Helper(self._model, policy, language_of(question), self._question)
+
+    def _question(self, text: str) -> Question:
+        return Question(text, self.analyser, self.embedder, self._without)
+
+    async def _ask(self, *asked: Any) -> Answer:
         from silmari.answering.generative import written
 
-        return await written(self._pieces(question, way, k, filters))
+        return await written(self._pieces(*asked))
 
-    async def _pieces(
-        self, question: str, way: Way | None, k: int | None, filters: Filters | None
-    ) -> AsyncIterator[str | Answer]:
-        trace = Trace()
-        hits, asked, searcher = await asyncio.to_thread(self._search, question, way, k, filters, trace)
-        weights = await asyncio.to_thread(searcher.weights, asked)
-        async for piece in self._answering.pieces(question, hits, weights, trace):
+    async def _pieces(self, *asked: Any) -> AsyncIterator[str | Answer]:
+        wanted = await asyncio.to_thread(self._wanted, *asked)
+        async for piece in wanted.pieces(self._answering):
             yield piece
+
+    async def _compare(
+        self,
+        text: str,
+        ways: Sequence[Way] | None,
+        k: int | None,
+        filters: Filters | None,
+        answers: bool,
+        *asked: Any,
+    ) -> Comparison:
+        from silmari.comparison import COMPARED
+        from silmari.searching import compared
+
+        chosen = list(dict.fromkeys(COMPARED if ways is None else ways))
+        if strange := [way for way in chosen if way not in WAYS]:
+            raise UsageError(f"There is no way named {strange[0]}; the ways are {', '.join(WAYS)}.")
+        count = self.settings.k if k is None else k
+        question = self._question(text)
+        # Once for all ways; a mistake in the arguments is told before any of them runs.
+        await asyncio.to_thread(lambda: (question.vector, self._wanted(question, "sparse", count, filters, *asked)))
+
+        def wanted(way: Way) -> Wanted:
+            return self._wanted(question, way, count, filters, *asked)
+
+        return await compared(text, count, chosen, wanted, self._answering if answers else None)
 
     @cached_property
     def _answering(self) -> Answering:

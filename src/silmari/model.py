@@ -12,10 +12,10 @@ from typing import Any, Literal
 Kind = Literal["passage", "relation", "entity"]
 RelationMode = Literal["sentences", "given", "triplets"]
 DateSource = Literal["content", "metadata", "name", "file-time"]
-Way = Literal["sparse", "dense", "cascade", "graph", "fused"]
+Way = Literal["sparse", "dense", "cascade", "expansion", "graph", "fused"]
 Locator = Mapping[str, Any]
 
-WAYS: tuple[Way, ...] = ("sparse", "dense", "cascade", "graph", "fused")
+WAYS: tuple[Way, ...] = ("sparse", "dense", "cascade", "expansion", "graph", "fused")
 # Where a document's relations come from, weakest first; `triplets` (a model) also uses those that were given.
 RELATION_MODES: tuple[RelationMode, ...] = ("sentences", "given", "triplets")
 CATEGORIES: tuple[str, ...] = ("pdf", "excel", "csv", "text", "record")

@@ -3,14 +3,53 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from silmari.errors import UsageError
+
+
+class Expansion(BaseModel):
+    """How far the way ``expansion`` reaches, and what it keeps."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    top_k: int = Field(default=3, ge=1, le=1000, description="Similar entities for each name, and similar relations.")
+    degree: int = Field(default=1, ge=1, le=2, description="Steps over the graph from there.")
+    budget: int = Field(
+        default=200, ge=1, le=5000, description="Relations that are kept at each step, the most similar ones."
+    )
+    rerank: int = Field(default=3, ge=1, le=100, description="Relations whose passages come first.")
+    entity_threshold: float = Field(default=0.0, ge=0, le=1, description="Least relevance of a similar entity.")
+    relation_threshold: float = Field(default=0.0, ge=0, le=1, description="Least relevance of a similar relation.")
+    k: int = Field(
+        default=2, ge=1, le=1000, description="How many passages, where neither the call nor the settings say."
+    )
+
+    def changed(self, given: Mapping[str, Any] | None) -> Expansion:
+        """These parameters with some of them replaced.
+
+        Raises:
+            UsageError: One sentence that names the first parameter that is wrong.
+        """
+        if not given:
+            return self
+        try:
+            return Expansion(**{**self.model_dump(), **given})
+        except ValidationError as error:
+            problem = error.errors()[0]
+            name = ".".join(str(part) for part in problem["loc"])
+            if problem["type"] == "extra_forbidden":
+                known = ", ".join(Expansion.model_fields)
+                raise UsageError(f"The way expansion has no parameter named {name}; it has {known}.") from None
+            raise UsageError(
+                f"The parameter {name} of the way expansion is {problem['input']!r}: {problem['msg'].lower()}."
+            ) from None
 
 
 class Settings(BaseSettings):
@@ -41,6 +80,10 @@ class Settings(BaseSettings):
         description="Where relations come from: given (triplets that documents bring), sentences or triplets (llm); "
         "none: given where a document brings triplets, else sentences.",
     )
+    rerank: Literal["auto", "always", "never"] = Field(
+        "auto", description="When the chat model reorders what the ways expansion and graph found."
+    )
+    expansion: Expansion = Field(Expansion(), description="Parameters of the way expansion.")
     min_relevance: float = Field(
         0.25, ge=0, le=1, description="Least relevance that an answer is built from; below: not found."
     )

@@ -66,15 +66,37 @@ def test_clean_composes_and_writes_out_ligatures() -> None:
         ["대한민국", "대한민국은", "대한민국의", "대한민국이"],
         ["Leonhard Euler", "leonhard  euler", "ＬＥＯＮＨＡＲＤ ＥＵＬＥＲ", "Leonhard Euler"],
         ["Kubernetes", "kubernetes"],
+        ["홍기표", "홍기표 씨", "홍기표 씨는", "홍기표  씨의"],
+        ["Marie Curie", "Dr. Marie Curie", "Dr Marie Curie", "Prof. Marie Curie", "Ms. Marie  Curie"],
     ],
 )
 def test_key_joins_spellings(names: list[str]) -> None:
     assert {key(name) for name in names} == {key(names[0])}
 
 
-@pytest.mark.parametrize("name", ["김정은", "고양이", "경기도", "제주도", "회의", "가", "작가", "영은", "부산만"])
+@pytest.mark.parametrize(
+    "name", ["김정은", "고양이", "경기도", "제주도", "회의", "가", "작가", "영은", "부산만", "아저씨", "Dr.No"]
+)
 def test_key_leaves_names_that_look_inflected(name: str) -> None:
-    assert key(name) == name
+    assert key(name) == name.casefold()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Mr. Smith", "Smith"),
+        ("Dr. Dre", "Dre"),
+        ("Mr. and Mrs. Jason", "and Mrs. Jason"),
+        ("Mrs. John Smith", "John Smith"),
+        ("수박 씨", "수박"),
+        ("해바라기 씨", "해바라기"),
+        ("홍 씨", "홍"),
+        ("홍기표 교수", "홍기표"),
+        ("Dr. Oetker pizza", "Oetker pizza"),
+    ],
+)
+def test_key_keeps_titles_where_they_may_matter(one: str, other: str) -> None:
+    assert key(one) != key(other)
 
 
 @pytest.mark.parametrize(("name", "expected"), [("(주)", "(주)"), ("㈜은", "은"), ("", ""), ("  ", "")])

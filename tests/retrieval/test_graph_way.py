@@ -90,7 +90,7 @@ def test_other_ways_say_nothing_of_paths(base: KnowledgeBase) -> None:
     filled(base)
     for way in WAYS:
         hits = base.search("Leonhard Euler", way=way)
-        assert hits and (way == "graph" or not any("path" in hit.evidence for hit in hits))
+        assert hits and (way in ("graph", "fused") or not any("path" in hit.evidence for hit in hits))
 
 
 def test_given_triplets_join_passages_that_name_nothing_of_each_other(tmp_path: Path, embedder: WordEmbeddings) -> None:

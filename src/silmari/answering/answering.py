@@ -91,18 +91,24 @@ class Answering:
         asked_in = language_of(question)
         found: list[Found] = []
         for hit in hits:
-            text = f"{hit.passage.context}\n{hit.passage.content}"
+            # So do the words of the relations that lead to a passage: it is found for what they say together.
+            led = (step["text"] for step in hit.evidence.get("path", ()) if "text" in step)
+            text = "\n".join([hit.passage.context, hit.passage.content, *led])
             # Words of two languages do not meet: there the cosine decides alone.
             foreign = language_of(hit.passage.content[:1000]) != asked_in
             words = None if foreign and hit.similarity is not None else self.tokens(text)
             found.append((None if hit.similarity is None else hit.relevance, words))
         backing = support(weights, found)
-        if backing < self.min_relevance:
+        # What a model has chosen for this question it shall also read.
+        picked = any(hit.evidence.get("rerank") == "model" for hit in hits)
+        if backing < self.min_relevance and not picked:
             return self._by_sentence(question, hits, weights, backing)
         proofs = [
             hit
             for hit, one in zip(hits, found, strict=True)
-            if hit.relevance >= self.min_relevance or support(weights, [one]) >= self.min_relevance
+            if hit.relevance >= self.min_relevance
+            or support(weights, [one]) >= self.min_relevance
+            or "rerank" in hit.evidence
         ]
         return proofs, backing
 

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, delete, insert, select
 
 from silmari.catalog import (
     changes,
+    entity_queries,
     extractions,
     fact_queries,
     filing,
@@ -34,6 +35,7 @@ from silmari.catalog.schema import get_meta, replies, set_meta
 from silmari.catalog.sqlite import SqliteStore
 from silmari.catalog.words import (
     Counts,
+    EntityEntry,
     EntityRow,
     FactsChange,
     FileInfo,
@@ -247,10 +249,10 @@ class Catalog:
         with self._store.write() as connection:
             return vectors.store(connection, embedder, found)
 
-    def vectors(self, ids: Collection[int]) -> dict[int, NDArray[np.float16]]:
-        """The vectors of passages, each of shape (dim,); those that have none are left out."""
+    def vectors(self, ids: Collection[int], kind: Kind = "passage") -> dict[int, NDArray[np.float16]]:
+        """The vectors of items of a kind, each of shape (dim,); those that have none are left out."""
         with self._store.read() as connection:
-            return vectors.read(connection, ids)
+            return vectors.read(connection, ids, kind)
 
     # The log
 
@@ -388,6 +390,11 @@ class Catalog:
         """The relations that passages state, by passage; those that state none are left out."""
         with self._store.read() as connection:
             return fact_queries.relations_of(connection, passage_ids)
+
+    def list_entities(self, pattern: str, limit: int, offset: int = 0) -> tuple[int, list[EntityEntry]]:
+        """How many entities a pattern names, and some of them; see `silmari.catalog.entity_queries.listed`."""
+        with self._store.read() as connection:
+            return entity_queries.listed(connection, pattern, limit, offset)
 
     def all_facts(self, use: Callable[[str, int, Iterator[EntityRow], Iterator[Stated]], T]) -> T:
         """What `use` makes of the log's epoch, the newest change's number, all entities and all relations, by id."""

@@ -88,6 +88,10 @@ def touched_since(
     """
     if get_meta(connection)["epoch"] != epoch:
         return None
+    newest = max(seq, last_seq(connection))
+    if newest == seq:
+        # Asked several times a search, and mostly nothing has changed.
+        return seq, dict.fromkeys(kinds, ())
     rows = connection.execute(
         select(changes.c.kind, changes.c.item_id)
         .where(changes.c.seq > seq, changes.c.aspect == "text", changes.c.kind.in_(kinds))
@@ -97,7 +101,7 @@ def touched_since(
     if len(rows) > limit:
         return None
     touched = {kind: tuple(sorted(row.item_id for row in rows if row.kind == kind)) for kind in kinds}
-    return max(seq, last_seq(connection)), touched
+    return newest, touched
 
 
 def read(connection: Connection, after: int, limit: int) -> list[Change]:

@@ -120,16 +120,17 @@ def forget_unused(connection: Connection, hashes: Iterable[bytes] | None = None)
         connection.execute(unused.where(vectors.c.text_hash.in_(chunk)))
 
 
-def read(connection: Connection, ids: Collection[int]) -> dict[int, NDArray[np.float16]]:
-    """The vectors of passages; those that have none are left out."""
+def read(connection: Connection, ids: Collection[int], kind: Kind = "passage") -> dict[int, NDArray[np.float16]]:
+    """The vectors of items of a kind; those that have none are left out."""
     embedder = Rules.read(connection).embedder or ""
+    table = EMBEDDED[kind]
     return {
         row.id: np.frombuffer(row.vector, np.float16)
         for chunk in chunks(ids)
         for row in connection.execute(
-            select(passages.c.id, vectors.c.vector)
-            .join(vectors, vectors.c.text_hash == passages.c.text_hash)
-            .where(passages.c.id.in_(chunk), vectors.c.embedder == embedder)
+            select(table.c.id, vectors.c.vector)
+            .join(vectors, vectors.c.text_hash == table.c.text_hash)
+            .where(table.c.id.in_(chunk), vectors.c.embedder == embedder)
         )
     }
 

@@ -109,6 +109,25 @@ class EntityRow(NamedTuple):
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class EntityEntry:
+    """An entity as it is listed.
+
+    Attributes:
+        name: Its most used spelling.
+        spellings: All, the most used first, with how many ends of relations are spelled so.
+        relations: How many tie it.
+        passages: How many state those.
+    """
+
+    id: int
+    key: str
+    name: str
+    spellings: Mapping[str, int]
+    relations: int
+    passages: int
+
+
 class Stated(NamedTuple):
     """A relation as the graph needs it: the entities it ties, and the passages that state it, ascending."""
 

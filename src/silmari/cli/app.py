@@ -9,7 +9,23 @@ import sys
 import typer
 
 from silmari import __version__
-from silmari.cli import add, ask, build, demo, doctor, documents, evaluate, reindex, remove, search, show, status, sync
+from silmari.cli import (
+    add,
+    ask,
+    build,
+    compare,
+    demo,
+    doctor,
+    documents,
+    entities,
+    evaluate,
+    reindex,
+    remove,
+    search,
+    show,
+    status,
+    sync,
+)
 from silmari.cli.common import INTERRUPTED, NOTHING_DONE, harmless
 from silmari.errors import SilmariError
 from silmari.panics import is_panic
@@ -32,8 +48,10 @@ app.command("build")(build.build)
 app.command("reindex")(reindex.reindex)
 app.command("list")(documents.documents)
 app.command("show")(show.show)
+app.command("entities")(entities.entities)
 app.command("search")(search.search)
 app.command("ask")(ask.ask)
+app.command("compare")(compare.compare)
 app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)

@@ -8,7 +8,10 @@ import typer
 
 from silmari.cli.common import (
     Category,
+    Degree,
     EmbedderName,
+    Entities,
+    ExpansionOption,
     Explain,
     Json,
     K,
@@ -16,13 +19,16 @@ from silmari.cli.common import (
     Llm,
     MaxCost,
     Only,
+    Rerank,
     Since,
     UntilDate,
     WayName,
     console,
     filters,
     open_base,
+    parameters,
     print_json,
+    several,
     shown,
     where,
 )
@@ -36,6 +42,10 @@ def ask(
     way: WayName = None,
     llm: Llm = None,
     max_cost: MaxCost = None,
+    rerank: Rerank = None,
+    entities: Entities = None,
+    degree: Degree = None,
+    expansion: ExpansionOption = None,
     category: Category = None,
     since: Since = None,
     until_date: UntilDate = None,
@@ -45,9 +55,15 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Answer a question from the documents, each sentence with its sources."""
-    chosen: Any = way
+    options: dict[str, Any] = {
+        "way": way,
+        "k": k,
+        "filters": filters(category, since, until_date, document),
+        "entities": several(entities),
+        "rerank": rerank,
+        "expansion": parameters(degree, expansion),
+    }
     with open_base(kb, embedder=embedder, llm=llm, max_cost=max_cost) as base:
-        options = {"way": chosen, "k": k, "filters": filters(category, since, until_date, document)}
         if as_json:
             print_json(base.ask(question, **options).as_json())
             return

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from silmari.errors import UsageError
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -39,7 +41,31 @@ MaxCost = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before a chat model is used that costs more than $1.")]
 K = Annotated[int | None, typer.Option("-k", "--k", min=1, max=1000, help="How many passages.  [default: 5]")]
 WayName = Annotated[
-    str | None, typer.Option("--way", metavar="WAY", help="sparse, dense, cascade or fused.  [default: fused]")
+    str | None,
+    typer.Option("--way", metavar="WAY", help="sparse, dense, cascade, expansion, graph or fused.  [default: fused]"),
+]
+Rerank = Annotated[
+    str | None,
+    typer.Option(
+        "--rerank",
+        metavar="WHEN",
+        help="Let the chat model reorder what expansion and graph found: always, never, or auto.  [default: auto]",
+    ),
+]
+Entities = Annotated[
+    str | None,
+    typer.Option("--entities", metavar="NAME,…", help="Names that the question holds.  [default: they are found]"),
+]
+Degree = Annotated[
+    int | None, typer.Option("--degree", min=1, max=2, help="Steps over the graph in the way expansion.  [default: 1]")
+]
+ExpansionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--expansion",
+        metavar="NAME=NUMBER",
+        help="Parameter of the way expansion: top_k, degree, budget, rerank, entity_threshold, relation_threshold.",
+    ),
 ]
 Category = Annotated[
     list[str] | None, typer.Option("--category", metavar="NAME", help="Only these: pdf, excel, csv, text, record.")
@@ -87,6 +113,22 @@ def filters(
     """The mapping that `KnowledgeBase.search` takes as filters."""
     given = {"category": category, "since": since, "until": until_date, "documents": only}
     return {name: value for name, value in given.items() if value}
+
+
+def parameters(degree: int | None, given: list[str] | None) -> dict[str, Any]:
+    """The mapping that `KnowledgeBase.search` takes as parameters of the way expansion."""
+    found: dict[str, Any] = {} if degree is None else {"degree": degree}
+    for one in given or ():
+        name, equals, value = one.partition("=")
+        if not equals:
+            raise UsageError(f"--expansion {one}: write NAME=NUMBER, such as top_k=5.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def several(text: str | None) -> list[str] | None:
+    """What stands between commas; None when nothing was given."""
+    return None if text is None else [one.strip() for one in text.split(",") if one.strip()]
 
 
 def print_json(value: Any) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
 from silmari.cli.common import (
     Category,
+    Degree,
     EmbedderName,
+    Entities,
+    ExpansionOption,
     Explain,
     Json,
     K,
@@ -17,16 +20,20 @@ from silmari.cli.common import (
     Llm,
     MaxCost,
     Only,
+    Rerank,
     Since,
     UntilDate,
     WayName,
     console,
     filters,
     open_base,
+    parameters,
     print_json,
+    several,
     shown,
     where,
 )
+from silmari.cli.paths import tree
 
 
 def search(
@@ -36,6 +43,10 @@ def search(
     way: WayName = None,
     llm: Llm = None,
     max_cost: MaxCost = None,
+    rerank: Rerank = None,
+    entities: Entities = None,
+    degree: Degree = None,
+    expansion: ExpansionOption = None,
     category: Category = None,
     since: Since = None,
     until_date: UntilDate = None,
@@ -45,13 +56,23 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find the passages that fit a question best, with their sources."""
+    from rich.padding import Padding
+
     from silmari.retrieval.trace import Trace
 
     trace = Trace()
     chosen: Any = way
+    policy: Any = rerank
     with open_base(kb, embedder=embedder, llm=llm, max_cost=max_cost) as base:
         hits = base.search(
-            question, way=chosen, k=k, filters=filters(category, since, until_date, document), trace=trace
+            question,
+            way=chosen,
+            k=k,
+            filters=filters(category, since, until_date, document),
+            entities=several(entities),
+            rerank=policy,
+            expansion=parameters(degree, expansion),
+            trace=trace,
         )
         used = way or base.settings.way
     if as_json:
@@ -68,7 +89,7 @@ def search(
         out.print(f"   relevance {hit.relevance:.2f}  similarity {similarity}  score {hit.score:.3f}", style="dim")
         out.print(f"   {shown(source.uri)}", style="dim", soft_wrap=True)
         if explain and "path" in hit.evidence:
-            out.print(f"   {_told(hit.evidence['path'])}", style="dim", soft_wrap=True)
+            out.print(Padding(tree(hit.evidence["path"]), (0, 0, 0, 3)))
         out.print(_indent(_shorten(hit.passage.content)))
         out.print()
     if not hits:
@@ -85,16 +106,6 @@ def show_trace(trace: Mapping[str, Any], explain: bool) -> None:
         for entry in trace.get("stages", ()):
             rest = ", ".join(f"{name} {value}" for name, value in entry.items() if name not in ("stage", "ms"))
             out.print(f"{entry['ms']:8.1f} ms  {entry['stage']}: {rest}", style="dim", soft_wrap=True)
-
-
-def _told(path: Sequence[Mapping[str, Any]]) -> str:
-    """The path through the graph that led to a hit, as a line."""
-    start, link, _ = path
-    place = where(start["locator"])
-    how = {"title": "the title of", "topic": "the topic of", "mention": "its title, named by", "given": "given with"}[
-        link["link"]
-    ]
-    return f"found through {start['title']}{f', {place}' if place else ''} → {link['entity']} ({how} this passage)"
 
 
 def _shorten(text: str, limit: int = 400) -> str:

@@ -7,14 +7,15 @@ arrays, with what came or went since then beside them; a changed passage changes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from silmari.catalog.words import Named
+from silmari.graph.keys import Keys
 from silmari.language.names import MARKED, TITLE, telling, title_keys
 
 Kind = Literal["title", "topic", "mention", "given"]
@@ -33,6 +34,8 @@ SHARED = 0.8
 FEW = 10
 
 _NAMED, _TITLE, _TOPIC, _GIVEN = 1, 2, 4, 8
+_ARRAYS = ("ids", "documents", "ends", "entities", "roles")
+_INVERSES = ("named", "topics")
 # What changed is kept beside the arrays up to this many passages, or this share of all.
 _LOOSE = 2_000
 _LOOSE_SHARE = 0.1
@@ -64,9 +67,35 @@ class Links:
     """
 
     def __init__(self, rows: Iterable[Named] = ()) -> None:
-        self._numbers: dict[str, int] = {}
-        self._keys: list[str] = []
-        self._build((row.id, row.document_id, *self._read(row)) for row in rows)
+        self._keys = Keys.build([])
+        # While all is read, since a dictionary is faster but takes much memory.
+        self._numbers: dict[str, int] | None = {}
+        held = [(row.id, row.document_id, *self._read(row)) for row in rows]
+        self._keys, self._numbers = Keys.build(list(self._numbers)), None
+        self._build(held)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `from_arrays` needs: to be kept on disk and mapped into memory."""
+        if self._loose or self._dead:
+            self._build(list(self._all()))
+        found: dict[str, NDArray[Any]] = {name: getattr(self, f"_{name}") for name in _ARRAYS}
+        for name in _INVERSES:
+            found |= {f"{name}.{at}": array for at, array in enumerate(getattr(self, f"_{name}"))}
+        found |= {f"counts.{role}": counts for role, counts in self._counts.items()}
+        return found | {f"keys.{name}": array for name, array in self._keys.arrays().items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Links:
+        """The same graph again; the arrays are only read."""
+        links = cls()
+        links._keys = Keys(**{name[5:]: array for name, array in arrays.items() if name.startswith("keys.")})
+        for name in _ARRAYS:
+            setattr(links, f"_{name}", arrays[name])
+        for name in _INVERSES:
+            setattr(links, f"_{name}", tuple(arrays[f"{name}.{at}"] for at in range(3)))
+        # These change in place.
+        links._counts = {role: arrays[f"counts.{role}"].copy() for role in links._counts}
+        return links
 
     def __len__(self) -> int:
         return len(self._ids) - len(self._dead) + len(self._loose)
@@ -103,7 +132,7 @@ class Links:
                 gain = weight * strength
                 for target in self._targets(number, kind, document):
                     if target != source and (target not in best or gain > best[target].gain):
-                        best[target] = Link(gain, source, self._keys[number], kind)
+                        best[target] = Link(gain, source, self._keys.key(number), kind)
         return best
 
     def _ways(self, numbers: Ints, roles: Ints) -> Iterator[tuple[int, Kind, float]]:
@@ -166,10 +195,9 @@ class Links:
         return np.array([self._number(name) for name in roles], np.int32), np.array(list(roles.values()), np.int32)
 
     def _number(self, name: str) -> int:
-        number = self._numbers.setdefault(name, len(self._keys))
-        if number == len(self._keys):
-            self._keys.append(name)
-        return number
+        if self._numbers is None:
+            return self._keys.take([name])[0]
+        return self._numbers.setdefault(name, len(self._numbers))
 
     def _build(self, rows: Iterable[tuple[int, int, Ints, Ints]]) -> None:
         """Put all rows into arrays; nothing is loose then."""

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from silmari.language import latin
 from silmari.language.korean import Korean, Word
-from silmari.language.names import passage_names
-from silmari.language.normalise import normalise
+from silmari.language.names import passage_names, spelled_names
+from silmari.language.normalise import clean, normalise
 
 # Raise it whenever the same text gives other tokens or names: bases that were built before must be rebuilt.
-ANALYSER_VERSION = 4
+ANALYSER_VERSION = 5
 # Of a question, so much is analysed; a longer one is a pasted document.
 MAX_QUESTION_CHARS = 4_000
 
@@ -97,6 +97,12 @@ class Analyser:
             Analysed(" ".join(indexed(text, words)), " ".join(passage_names(*part, text, nouns, 2 * len(head))))
             for part, head, text, (words, nouns) in zip(parts, heads, shown, analysed, strict=True)
         ]
+
+    def names(self, text: str) -> list[str]:
+        """Return the names in `text` as it spells them, in its order: runs of capitals and of nouns, quoted terms."""
+        shown = normalise(text)
+        ((_, nouns),) = self._korean.analysed_many([shown])
+        return spelled_names(clean(text), shown, nouns)
 
     def query(self, text: str) -> dict[str, float]:
         """Return the tokens of a question, each with the weight that its BM25 is multiplied by.

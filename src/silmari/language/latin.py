@@ -111,14 +111,14 @@ def word(spelled: str) -> str:
     """Return the token of one word: without accents, its English stem, at most 64 characters."""
     plain = spelled[:MAX_TOKEN_CHARS]
     if not plain.isascii():
-        plain = unicodedata.normalize("NFC", _unaccented(plain))[:MAX_TOKEN_CHARS]
+        plain = unicodedata.normalize("NFC", unaccented(plain))[:MAX_TOKEN_CHARS]
     if len(plain) > 2 and plain.isascii() and plain.isalpha() and plain not in STOP_WORDS:
         with _lock:
             return str(_stemmer.stemWord(plain))
     return plain
 
 
-def _unaccented(spelled: str) -> str:
+def unaccented(spelled: str) -> str:
     """Drop the accents of Latin, Greek and Cyrillic letters; other scripts' marks carry meaning."""
     decomposed = unicodedata.normalize("NFD", spelled)
     return "".join(char for char in decomposed if not "\u0300" <= char <= "\u036f").translate(_PLAIN)

@@ -106,8 +106,34 @@ def telling(one: str) -> bool:
     return len(one) > 1 and one not in _COMMON and any(char.isalpha() for char in one)
 
 
+def spelled_names(text: str, shown: str, nouns: Sequence[Noun]) -> list[str]:
+    """Names as they are spelled, each once, such as those of a question.
+
+    Args:
+        text: As it was written.
+        shown: Its normalised form, which was analysed.
+        nouns: The runs of nouns in `shown`; those side by side count as one name here.
+    """
+    runs: list[tuple[int, int]] = []
+    for noun in nouns:
+        if runs and shown[runs[-1][1] : noun.start] == " ":
+            runs[-1] = (runs[-1][0], noun.end)
+        else:
+            runs.append((noun.start, noun.end))
+    korean = (shown[start:end] for start, end in runs)
+    found: dict[str, str] = {}
+    for one in [*_latin(text), *quoted(text), *korean]:
+        for same in name_keys([one]):
+            found.setdefault(same, one)
+    return list(found.values())
+
+
 def latin_names(text: str) -> list[str]:
     """Keys of the runs of capitalised words, and of their parts where a run may be several names."""
+    return name_keys(_latin(text))
+
+
+def _latin(text: str) -> list[str]:
     found: list[str] = []
     run: list[str] = []
     inner: list[str] = []
@@ -125,7 +151,7 @@ def latin_names(text: str) -> list[str]:
                 continue
         found += _parts(run)
         run, inner = [word] if word[0].isupper() else [], []
-    return name_keys([*found, *_parts(run)])
+    return [*found, *_parts(run)]
 
 
 def _parts(run: list[str]) -> Iterator[str]:

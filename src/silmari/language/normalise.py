@@ -19,6 +19,12 @@ _MIDDLE_DOT = str.maketrans({"ㆍ": "·"})
 UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _COMPANY = re.compile(r"\(주\)|주식회사")
 _BLANKS = re.compile(r"\s+")
+# Titles that say nothing of whose name it is, before or after what surely is a person's full name.
+_MISTER = re.compile(r"\s*(?:dr|mr|ms|prof|professor)\b\.?\s+(?=\S+\s+\S)", re.IGNORECASE)
+_CAPITALS = re.compile(r"(?:[^\W\d_a-z]\S*(?:\s+|$))+")
+_SSI = re.compile(
+    r"\s*([김이박최정강조윤장임한오서신권황안송류유전홍고문양손배백허남심노하곽성차주우구][가-힣]{2})\s+씨"
+)
 # Long particles end no name; short ones might (김정은, 고양이), so they need a longer stem. The final
 # consonant of the stem decides which of a pair is a particle at all.
 _AFTER_ANY = (
@@ -39,8 +45,8 @@ _AFTER_ANY = (
 )
 _AFTER_CONSONANT = ("으로부터", "으로서", "으로써", "으로는", "으로", "이라는", "이란", "은", "을", "이", "과")
 _AFTER_VOWEL = ("로부터", "로서", "로써", "로는", "라는", "는", "를", "가", "와", "로")
+_PARTICLES = _AFTER_ANY + _AFTER_CONSONANT + _AFTER_VOWEL
 _NEEDS_LONG_STEM = frozenset("은이가와과의에로")
-_LAST_OF_PARTICLE = frozenset(particle[-1] for particle in (*_AFTER_ANY, *_AFTER_CONSONANT, *_AFTER_VOWEL))
 
 
 def normalise(text: str) -> str:
@@ -52,6 +58,11 @@ def normalise(text: str) -> str:
         return _INVISIBLE.sub("", text).casefold()
     shown = _INVISIBLE.sub("", unicodedata.normalize("NFKC", _INVISIBLE.sub("", text.translate(_MIDDLE_DOT))))
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold())
+
+
+def visible(text: str) -> str:
+    """Return `text` without control, direction-changing and invisible characters; tabs and line breaks stay."""
+    return _INVISIBLE.sub("", text)
 
 
 def clean(text: str) -> str:
@@ -67,17 +78,28 @@ def clean(text: str) -> str:
 def key(name: str) -> str:
     """Return what two spellings of the same name share: ``㈜한빛 전자``, ``한빛전자(주)는`` → ``한빛전자``.
 
-    NFKC, case-folded, blanks, (주) and 주식회사 dropped, Korean particles stripped. A name that would
-    vanish keeps what it had.
+    NFKC, case-folded, blanks, (주) and 주식회사 dropped, Korean particles stripped; so are 씨, Dr., Mr., Ms. and
+    Prof. beside a person's full name. A name that would vanish keeps what it had. What is less than certain to be
+    one name is left to the aliases (`silmari.graph.aliases`).
     """
-    spelled = _BLANKS.sub("", normalise(name))
+    shown = normalise(_untitled(name))
+    spelled = _BLANKS.sub("", shown)
     bare = _without_particle(_COMPANY.sub("", spelled))
+    called = _SSI.match(shown)
+    if called and bare == called[1] + "씨":
+        return called[1]
     return _COMPANY.sub("", bare) or bare or spelled
+
+
+def _untitled(name: str) -> str:
+    """A name in Latin letters without the title before it, where two capitalised words or more follow."""
+    title = _MISTER.match(name)
+    return name[title.end() :] if title and _CAPITALS.fullmatch(name, title.end()) else name
 
 
 def _without_particle(name: str) -> str:
     """Drop one trailing particle when what is left is still long enough to be a name."""
-    if name[-1:] not in _LAST_OF_PARTICLE:
+    if not name.endswith(_PARTICLES):
         return name
     for fitting, particles in ((_ends_in_consonant, _AFTER_CONSONANT), (_ends_in_vowel, _AFTER_VOWEL)):
         for particle in particles:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -22,12 +22,18 @@ class QuestionAnalyser(Protocol):
     def query(self, text: str) -> dict[str, float]:
         """Weighted tokens of a question."""
 
+    def names(self, text: str) -> list[str]:
+        """The names in a text, by the rules of its language, spelled as there."""
+
 
 class QuestionEmbedder(Protocol):
     """What a question needs of `silmari.providers.embedding.Embedder`."""
 
     def query(self, text: str) -> NDArray[np.float32]:
         """Unit vector of a question, shape (dim,)."""
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors of passages and names, shape (n, dim)."""
 
 
 class Question:
@@ -57,6 +63,22 @@ class Question:
     def tokens(self) -> Mapping[str, float]:
         """Tokens with their weights, as `Engine.sparse` takes them."""
         return self._analyser.query(self.text)
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The names that it holds, by the rules of its language."""
+        return self._analyser.names(self.text)
+
+    def vectors(self, names: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors of names as those of entities are made, shape (n, dim).
+
+        Raises:
+            ProviderError: The embedder failed.
+            UsageError: There is none.
+        """
+        if self._embedder is None:
+            raise UsageError(self.without)
+        return self._embedder.passages(names)
 
     @cached_property
     def vector(self) -> NDArray[np.float32] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -13,17 +13,22 @@ from silmari.errors import UsageError
 from silmari.graph.links import Link
 from silmari.model import WAYS, Filter, Hit, Passage, Source, Way
 from silmari.retrieval.cascade import cascade
+from silmari.retrieval.chains import Chain
 from silmari.retrieval.dense import dense
 from silmari.retrieval.distinct import distinct
-from silmari.retrieval.fused import fused
-from silmari.retrieval.graph import graph, spelled
+from silmari.retrieval.expanding import Expander
+from silmari.retrieval.graph import FUSED, Graphed, graph
+from silmari.retrieval.paths import tell_chains, tell_links
 from silmari.retrieval.question import Question
 from silmari.retrieval.relevance import coverage, relevance
+from silmari.retrieval.seeds import Known, Meeting
 from silmari.retrieval.sparse import Scored, sparse
+from silmari.retrieval.steer import NOTHING, Steer, marked, put_first
 from silmari.retrieval.trace import Trace
+from silmari.retrieval.tracks import FactShelf
 
 
-class Shelf(Protocol):
+class Shelf(FactShelf, Protocol):
     """What a search needs of the catalog."""
 
     def passages(self, ids: Sequence[int]) -> Mapping[int, tuple[Passage, Source]]:
@@ -61,6 +66,8 @@ class Searcher:
         unrelated: The embedder's mean similarity of unrelated pairs (see `relevance`), measured when
             it is first needed; None without an embedder.
         spread: One step through the graph, see `silmari.graph.links.Links.spread`.
+        expander: For the way ``expansion``.
+        known: The relations of the base as they are now; None without any.
     """
 
     engine: Engine
@@ -68,20 +75,41 @@ class Searcher:
     readiness: Readiness
     unrelated: Callable[[], float] | None
     spread: Callable[[Sequence[tuple[int, float]]], Mapping[int, Link]]
+    expander: Expander
+    known: Callable[[], Known | None] = lambda: None
 
     def search(
-        self, question: Question, way: Way, k: int, where: Filter, trace: Trace, *, duplicates: bool = False
+        self,
+        question: Question,
+        way: Way,
+        k: int,
+        where: Filter,
+        trace: Trace,
+        *,
+        duplicates: bool = False,
+        steer: Steer = NOTHING,
     ) -> list[Hit]:
         """The best k passages by a way, distinct ones unless `duplicates` are wanted too.
+
+        Args:
+            question: As asked.
+            way: Which way.
+            k: How many.
+            where: What may be found.
+            trace: Told what happened.
+            duplicates: Whether passages that are nearly the same as a better one are kept.
+            steer: What `silmari.retrieval.steer.steered` found out before.
 
         Raises:
             UsageError: For a way that needs an embedder where there is none.
         """
         self._tell_readiness(question, way, trace)
+        if way == "expansion" and steer.expanded is None:
+            steer = replace(steer, expanded=self.expander.expanded(question, where, trace))
         # Near-identical passages go later: take more than k, and all of it when that was not enough.
         deep = k if duplicates else 3 * k + 10
         while True:
-            ranked, ways, links = self._run(question, way, deep, where, trace)
+            ranked, lists, led = self._run(question, way, deep, where, trace, steer)
             tokens = self.shelf.tokens([item for item, _ in ranked])
             texts = [(item, tokens[item]) for item, _ in ranked if item in tokens]
             if duplicates:
@@ -94,7 +122,8 @@ class Searcher:
         if not duplicates:
             with trace.stage("distinct") as entry:
                 entry.update(kept=len(kept), dropped=dropped)
-        return self._hits(question, way, kept, dict(ranked), tokens, ways, links)
+        hits = self._hits(question, way, kept, dict(ranked), tokens, lists, led)
+        return self.expander.tracked(hits, steer, trace) if way == "expansion" else marked(hits, steer)
 
     def weights(self, question: Question) -> Mapping[str, float]:
         """Weight of each question token: its own weight times how rare it is."""
@@ -110,10 +139,10 @@ class Searcher:
         return coverage(self.weights(question), self.shelf.tokens([item]).get(item, "").split())
 
     def _run(
-        self, question: Question, way: Way, k: int, where: Filter, trace: Trace
-    ) -> tuple[Scored, Mapping[str, Scored], Mapping[int, Link]]:
-        """Run a way; also returns the lists it was made from, by the name of their way, and the links it used."""
-        links: Mapping[int, Link] = {}
+        self, question: Question, way: Way, k: int, where: Filter, trace: Trace, steer: Steer
+    ) -> tuple[Scored, Mapping[str, Scored], Graphed | None]:
+        """Run a way; also returns the lists it was made from, by the name of their way, and what the graph found."""
+        led: Graphed | None = None
         lists: Mapping[str, Scored]
         with trace.stage(way) as entry:
             if way == "sparse":
@@ -125,25 +154,33 @@ class Searcher:
             elif way == "cascade":
                 ranked, by_terms = cascade(question, self.engine, k, where)
                 lists = {"sparse": by_terms}
-            elif way == "fused":
-                covered = partial(self._covered, question)
-                result = fused(question, self.engine, k, where, covered, self.unrelated)
-                ranked, lists = result.ranked, {"sparse": result.sparse, "dense": result.dense}
-            elif way == "graph":
-                covered = partial(self._covered, question)
-                spread = graph(
-                    question, self.engine, k, where, covered, self.unrelated, self.spread, self.shelf.allowed
+            elif way in ("fused", "graph"):
+                led = graph(
+                    question,
+                    self.engine,
+                    k,
+                    where,
+                    partial(self._covered, question),
+                    self.unrelated,
+                    self.spread,
+                    self.shelf.allowed,
+                    self.known(),
+                    FUSED if way == "fused" else 1.0,
                 )
-                ranked, lists, links = spread.ranked, spread.lists, spread.links
-                entry.update(linked=len(links))
+                ranked, lists = led.ranked, led.lists
+                if way == "graph":
+                    ranked = put_first(ranked, steer, k)
+                entry.update(linked=len(led.links), chained=len(led.chains), relations=led.reached)
+            elif way == "expansion":
+                ranked, lists = self.expander.ranked(question, steer, k, where), {}
             else:
                 raise UsageError(f"There is no way named {way}; the ways are {', '.join(WAYS)}.")
             entry.update(asked=k, found=len(ranked), **{f"by_{name}": len(found) for name, found in lists.items()})
-        return ranked, lists, links
+        return ranked, lists, led
 
     def _tell_readiness(self, question: Question, way: Way, trace: Trace) -> None:
         ready = self.readiness
-        if way in ("dense", "cascade") and question.vector is None:
+        if way in ("dense", "cascade", "expansion") and question.vector is None:
             if question.fault is not None:
                 raise question.fault
             raise UsageError(f"The way {way} needs an embedder. {question.without} Or use --way sparse.")
@@ -168,9 +205,11 @@ class Searcher:
         scores: Mapping[int, float],
         tokens: Mapping[int, str],
         lists: Mapping[str, Scored],
-        links: Mapping[int, Link],
+        led: Graphed | None,
     ) -> list[Hit]:
-        sources = [links[item].source for item in kept if item in links]
+        links = {item: led.links[item] for item in kept if item in led.links} if led else {}
+        chains = {item: led.chains[item] for item in kept if item in led.chains} if led else {}
+        sources = [link.source for link in links.values()]
         ids = list(dict.fromkeys([*kept, *sources]))
         found = self.shelf.passages(ids)
         similarity = {} if question.vector is None else self.engine.similarity("passage", question.vector, ids)
@@ -188,6 +227,7 @@ class Searcher:
             elif item in tokens:
                 weights = weights if weights is not None else self.weights(question)
                 support[item] = coverage(weights, tokens[item].split())
+        paths = tell_links(links, found, self.shelf) | tell_chains(chains, found, self.shelf)
         hits: list[Hit] = []
         for item in kept:
             if item not in found:
@@ -199,20 +239,17 @@ class Searcher:
                 if item in ranked
             }
             backing = support[item]
-            if (link := links.get(item)) is not None and link.source in found:
-                evidence["path"] = _path(link, passage, found[link.source])
+            if item in paths:
+                evidence["path"] = paths[item]
                 # What leads to a passage speaks for it: its own text may share nothing with the question.
-                backing = max(backing, support.get(link.source, 0.0))
+                backing = max(backing, self._backing(links.get(item), chains.get(item), support))
             hits.append(Hit(len(hits) + 1, way, passage, source, scores[item], similarity.get(item), backing, evidence))
         return hits
 
-
-def _path(link: Link, passage: Passage, start: tuple[Passage, Source]) -> list[dict[str, Any]]:
-    """From the passage that the question leads to, over the name it holds, to this passage."""
-    first, source = start
-    texts = [first.text, first.context, passage.context, passage.text, source.title]
-    return [
-        {"passage_id": first.id, "uri": source.uri, "title": source.title, "locator": dict(source.locator)},
-        {"entity": spelled(link.entity, texts), "link": link.kind, "gain": round(link.gain, 4)},
-        {"passage_id": passage.id},
-    ]
+    def _backing(self, link: Link | Meeting | None, chain: Chain | None, support: Mapping[int, float]) -> float:
+        """The relevance of what led to a passage: of another passage, or of the closest relation of a chain."""
+        if link is not None:
+            return support.get(link.source, 0.0)
+        if chain is not None and self.unrelated is not None:
+            return relevance(max(chain.close), self.unrelated())
+        return 0.0
