@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from silmari.extraction.estimating import Estimate
 from silmari.ingest import AddReport, Progress
 from silmari.knowledge_base import KnowledgeBase
 from standin import StandIn
+from word_embeddings import WordEmbeddings
 
 COUNT = 12
 PRICES = {"openai:any": (1.0, 1.0)}
@@ -257,3 +259,23 @@ def test_going_back_and_forth_costs_nothing(base: KnowledgeBase, service: StandI
     assert not triplets(base)
     base.build(relations="triplets")
     assert len(triplets(base)) == COUNT and len(service.requests) == COUNT
+
+
+def test_relations_and_entities_get_vectors(tmp_path: Path, service: StandIn, embedder: WordEmbeddings) -> None:
+    service.replier = reply
+    with opened(tmp_path / "kb", service, embedder=embedder) as base:
+        report = filled(base, 4)
+        assert report.pending == {"vectors": 0, "relations": 0} and not report.notes
+        assert base.status().relations == 4 and base.status().entities == 8
+
+
+def test_from_a_loop_of_the_callers_own(tmp_path: Path, service: StandIn) -> None:
+    service.replier = reply
+
+    async def add() -> None:
+        with opened(tmp_path / "kb", service) as base:
+            report = await base.aadd_records(records(4), relations="triplets")
+            assert report.pending["relations"] == 0
+            assert (await base.aask("Whom does Ada0 know?")).question
+
+    asyncio.run(add())

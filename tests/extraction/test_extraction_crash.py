@@ -15,7 +15,7 @@ from silmari.extraction.prompting import SCHEMA
 from silmari.knowledge_base import KnowledgeBase
 from standin import StandIn
 
-COUNT = 40
+COUNT = 30
 IN_FLIGHT = 4
 
 
@@ -47,12 +47,12 @@ def stop_after(process: subprocess.Popen[str], passages: int, how: signal.Signal
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_killed_and_resumed(tmp_path: Path, service: StandIn, how: signal.Signals) -> None:
-    service.replier, service.behaviour, service.delay = reply, "slow", 0.02
+    service.replier, service.behaviour, service.delay = reply, "slow", 0.05
     kills = 0
-    for passages in (5, 12, COUNT):
+    for passages in (5, 8):
         process = start(tmp_path / "kb", service.url)
         kills += stop_after(process, passages, how)
-    assert kills >= 2
+    assert kills == 2
     with KnowledgeBase.open(
         tmp_path / "kb", llm="openai:any", base_url=service.url, api_key="key", embedder="none"
     ) as base:

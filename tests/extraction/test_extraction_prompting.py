@@ -8,7 +8,7 @@ import pytest
 from silmari.extraction.grounding import Grounds, grounded
 from silmari.extraction.prompting import _EXAMPLES, language_of, messages
 from silmari.extraction.replies import read
-from silmari.providers.gate import reply_key
+from silmari.providers.messages import reply_key
 
 
 def test_the_language_is_the_passages() -> None:

@@ -11,7 +11,8 @@ from langchain_core.messages import HumanMessage
 
 from silmari.errors import BudgetError, ProviderError
 from silmari.providers.chat import ChatModel, open_chat
-from silmari.providers.gate import Gate, reply_key
+from silmari.providers.gate import Gate
+from silmari.providers.messages import reply_key
 from silmari.settings import Settings
 from standin import StandIn
 
@@ -359,3 +360,17 @@ def test_a_request_that_is_bad_anyway_says_nothing_about_schemas(
         on_loop(gate.ask(model, ASKED, str, schema=SCHEMA))
     assert on_loop(gate.ask(model, ASKED, str, schema=SCHEMA)) == ANSWER
     assert "response_format" in service.requests[-1].body
+
+
+def test_a_stream_that_is_left_has_been_paid_for(service: StandIn, model: ChatModel, on_loop: OnLoop) -> None:
+    service.behaviour, service.delay = "slow-stream", 0.5
+    gate = priced()
+
+    async def first() -> str:
+        stream = gate.stream(model, ASKED)
+        piece = await anext(stream)
+        await stream.aclose()
+        return piece
+
+    assert ANSWER.startswith(on_loop(first()))
+    assert gate.usage.spent > 0 and gate.usage.output_tokens > 0

@@ -71,7 +71,8 @@ def _given(client: BaseChatModel) -> ChatModel:
     """A model object of the user's own: used as it is."""
     model = getattr(client, "model_name", None) or getattr(client, "model", None) or type(client).__name__
     address = getattr(client, "openai_api_base", None) or getattr(client, "base_url", None) or ""
-    name = f"{client._llm_type}:{model}"
+    # Named as where the name is given, so that its price is found.
+    name = f"{client._llm_type.removesuffix('-chat')}:{model}"
     # OpenAI's own and its descendants take further fields of a request.
     schemas = hasattr(client, "extra_body") and hasattr(client, "openai_api_base")
     return ChatModel(name, _identity(name, str(address)), client, priced=not address, schemas=schemas)

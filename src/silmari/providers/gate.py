@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -18,6 +16,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_ran
 from silmari.errors import KnowledgeBaseError, ProviderError
 from silmari.providers.chat import ChatModel
 from silmari.providers.faults import Fault, ServiceError, UselessReplyError, fault_of, told
+from silmari.providers.messages import added, held_to, readable, repair, reply_key, text_of, tokens_in
 from silmari.providers.tokens import estimate_tokens
 from silmari.providers.usage import Meter, Prices, Usage, price_of
 
@@ -33,10 +32,6 @@ _ENDINGS = frozenset({"finish_reason", "stop_reason", "done_reason"})
 REPLY_TOKENS = 500
 # What services answer that do not know how to hold a reply to a schema.
 _NO_SCHEMA = frozenset({400, 415, 422, 501})
-# Of a useless reply, what it is shown again: a runaway one would fill the model's window.
-_MOST_REPEATED = 8_000
-# Tokens around each message.
-_FRAME_TOKENS = 6
 
 
 class ReplyCache(Protocol):
@@ -161,7 +156,7 @@ class Gate:
             try:
                 value = validate(text)
             except ValueError as error:
-                said, useless = [*messages, *_repair(text, error)], error
+                said, useless = [*messages, *repair(text, error)], error
                 continue
             self.remember(model, messages, text)
             return value
@@ -175,7 +170,7 @@ class Gate:
         async def reply(options: dict[str, Any]) -> Any:
             with self._reserved(model, messages, expected):
                 message = await self.call(
-                    model.name, lambda: _readable(model.name, model.client.ainvoke(messages, **options))
+                    model.name, lambda: readable(model.name, model.client.ainvoke(messages, **options))
                 )
                 self._counted(model, messages, text_of(message), getattr(message, "usage_metadata", None))
                 return message
@@ -183,7 +178,7 @@ class Gate:
         if schema is None or not model.schemas or model.identity in self._plain:
             return await reply({})
         try:
-            return await reply(_held_to(schema, model))
+            return await reply(held_to(schema, model))
         except ServiceError as error:
             if error.status not in _NO_SCHEMA:
                 raise
@@ -197,11 +192,11 @@ class Gate:
         price = price_of(model.name, self.prices, listed=model.priced)
         if price is None or not self.meter.limited:
             return self.meter.reserved(None, model.name)
-        return self.meter.reserved((_sent(messages) * price[0] + expected * price[1]) / 1_000_000, model.name)
+        return self.meter.reserved((tokens_in(messages) * price[0] + expected * price[1]) / 1_000_000, model.name)
 
     def _counted(self, model: ChatModel, messages: Sequence[BaseMessage], reply: str, usage: Any) -> None:
         """Count a reply by what the service told, else by the texts."""
-        estimated = None if usage else (_sent(messages), estimate_tokens(reply))
+        estimated = None if usage else (tokens_in(messages), estimate_tokens(reply))
         self.count(model.name, usage, listed=model.priced, estimated=estimated)
 
     async def stream(self, model: ChatModel, messages: Sequence[BaseMessage]) -> AsyncGenerator[str, None]:
@@ -229,22 +224,25 @@ class Gate:
                 async def begin() -> tuple[AsyncGenerator[Any, None], Any]:
                     # Declared as a mere iterator; it is a generator, and must be closed.
                     opened: Any = model.client.astream(list(messages))
-                    return opened, await _readable(model.name, anext(opened, None))
+                    return opened, await readable(model.name, anext(opened, None))
 
                 stream, chunk = await self._repeated(model.name, begin, deadline)
 
                 async def further() -> Any:
-                    return await _readable(model.name, anext(stream, None))
+                    return await readable(model.name, anext(stream, None))
 
-                async with aclosing(stream):
-                    while chunk is not None:
-                        usage = _added(usage, getattr(chunk, "usage_metadata", None))
-                        finished = finished or bool(_ENDINGS & set(chunk.response_metadata))
-                        text = text_of(chunk)
-                        if text:
-                            yield text
-                        chunk = await self._once(model.name, further, deadline, begun=True)
-        self._counted(model, messages, "".join(pieces), usage)
+                try:
+                    async with aclosing(stream):
+                        while chunk is not None:
+                            usage = added(usage, getattr(chunk, "usage_metadata", None))
+                            finished = finished or bool(_ENDINGS & set(chunk.response_metadata))
+                            text = text_of(chunk)
+                            pieces.append(text)
+                            if text:
+                                yield text
+                            chunk = await self._once(model.name, further, deadline, begun=True)
+                finally:  # What was left in the middle has been paid for too.
+                    self._counted(model, messages, "".join(pieces), usage)
         if not finished:
             raise ProviderError(f"The model {model.name} broke off its reply: the stream ended before the text did.")
 
@@ -325,42 +323,6 @@ class Gate:
             self.meter.add(seconds=time.monotonic() - start)
 
 
-async def _readable(name: str, call: Awaitable[T]) -> T:
-    """The client's result; what it could not make sense of is the service's fault, not a bug."""
-    try:
-        return await call
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        words = " ".join(str(error).split())[:300]
-        raise ProviderError(f"The model {name} sent a reply that cannot be read; check base_url: {words}") from error
-
-
-def _sent(messages: Sequence[BaseMessage]) -> int:
-    """About how many tokens messages have."""
-    return sum(estimate_tokens(text_of(message)) + _FRAME_TOKENS for message in messages)
-
-
-def _held_to(schema: Mapping[str, Any], model: ChatModel) -> dict[str, Any]:
-    """Options of a call whose reply has to fit a schema.
-
-    As a further field of the request: LangChain's own option turns a reply that was cut off into an
-    exception, though what came of it may be of use.
-    """
-    form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema), "strict": True}}
-    own = getattr(model.client, "extra_body", None) or {}
-    return {"extra_body": {**own, "response_format": form}}
-
-
-def _repair(reply: str, error: ValueError) -> list[BaseMessage]:
-    """What is said after a useless reply."""
-    from langchain_core.messages import AIMessage, HumanMessage
-
-    wrong = str(error).rstrip(". ")
-    return [
-        AIMessage(reply[:_MOST_REPEATED] or "(nothing)"),
-        HumanMessage(f"This reply cannot be used: {wrong}. Give the whole reply again, corrected, and nothing else."),
-    ]
-
-
 _backoff = wait_random_exponential(multiplier=0.5, max=20)
 
 
@@ -369,25 +331,3 @@ def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     asked = error.retry_after if isinstance(error, ServiceError) else None
     return _backoff(state) if asked is None else asked + 0.05
-
-
-def _added(one: Any, other: Any) -> Any:
-    """Token counts of two chunks together; services send them once or in parts."""
-    if not one or not other:
-        return one or other
-    return {name: int(one.get(name, 0)) + int(other.get(name, 0)) for name in ("input_tokens", "output_tokens")}
-
-
-def reply_key(messages: Sequence[BaseMessage]) -> str:
-    """What a reply is cached under, beside the model: the hash of all that was said."""
-    said = json.dumps([[message.type, message.content] for message in messages], ensure_ascii=False, default=str)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def text_of(message: Any) -> str:
-    """The text of a message or chunk, whether its content is a string or a list of blocks."""
-    content = message.content
-    if isinstance(content, str):
-        return content
-    blocks = (block if isinstance(block, str) else block.get("text") or "" for block in content)
-    return "".join(block for block in blocks if isinstance(block, str))
