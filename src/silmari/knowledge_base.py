@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,10 +15,15 @@ from silmari.background import Background, twin
 from silmari.errors import UsageError
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
+from silmari.language.times import Times, times_in
 from silmari.model import WAYS, Filter, Hit, Passage, Source, Way
-from silmari.retrieval.filters import build_filter
+from silmari.retrieval.filling import Run
+from silmari.retrieval.filters import Now, build_filter, day_of
+from silmari.retrieval.policy import Policy
+from silmari.retrieval.presets import choose, policy_from
 from silmari.retrieval.question import Question
 from silmari.retrieval.search import Readiness, Searcher
+from silmari.retrieval.timed import search_timed
 from silmari.retrieval.trace import Trace
 from silmari.settings import Settings
 
@@ -33,6 +38,29 @@ if TYPE_CHECKING:
     from silmari.overview import Status
 
 Filters = Filter | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """How one question is asked; None takes the setting."""
+
+    way: Way | None
+    k: int | None
+    filters: Filters | None
+    duplicates: bool
+    policy: str | Policy | None
+    time: bool | None
+    now: Now
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a search found; `bounded` when a time in the question left passages out."""
+
+    hits: list[Hit]
+    question: Question
+    searcher: Searcher
+    bounded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +115,9 @@ class KnowledgeBase:
         compared = self._fingerprints if check or not there else {}
         # Whoever may not write to a base may still search it, as far as others have brought it.
         readonly = there and not all(os.access(path, os.W_OK) for path in (self.folder, self.folder / FILE_NAME))
-        self.catalog = Catalog.open(self.folder, compared, create=create, readonly=readonly)
+        self.catalog = Catalog.open(
+            self.folder, compared, create=create, readonly=readonly, file_time_dates=settings.file_time_dates
+        )
         self._mirror = Mirror(
             self.catalog,
             lambda wait: None if readonly else Lease.try_take(self.folder, timeout=wait),
@@ -96,6 +126,9 @@ class KnowledgeBase:
         self._background = Background()
         self._lock = threading.RLock()
         self._counted: _Counted | None = None
+        self._counted_undated = (-1, 0)
+        for name, table in settings.policy.items():
+            policy_from(name, table)
 
     @classmethod
     def open(
@@ -240,6 +273,9 @@ class KnowledgeBase:
         k: int | None = None,
         filters: Filters | None = None,
         duplicates: bool = False,
+        policy: str | Policy | None = None,
+        time: bool | None = None,
+        now: Now = None,
         trace: Trace | None = None,
     ) -> list[Hit]:
         """The passages that answer a question best.
@@ -250,17 +286,31 @@ class KnowledgeBase:
             k: How many, at most.
             filters: A `Filter`, or a mapping with ``category``, ``since``, ``until``, ``documents``.
             duplicates: Whether passages that are nearly the same as a better one are kept.
+            policy: ``best``, ``fresh``, ``latest``, one of your own (docs/policies.md), or a `Policy`; default:
+                the settings'.
+            time: Whether times in the question, such as ``지난달``, choose among dated passages; default: the
+                settings'. Dates among the filters come before them.
+            now: Today, for ages and times: a date or its ISO form; default: the settings', else the clock.
             trace: Filled with what happened, if given.
 
         Raises:
             UsageError: The question has no words, or an argument is wrong.
         """
-        return self._search(question, way, k, filters, trace or Trace(), duplicates)[0]
+        options = _Options(way, k, filters, duplicates, policy, time, now)
+        return self._search(question, options, trace or Trace()).hits
 
     asearch = twin(search)
 
     def ask(
-        self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        way: Way | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        policy: str | Policy | None = None,
+        time: bool | None = None,
+        now: Now = None,
     ) -> Answer:
         """Answer a question from the documents, or say that they do not answer it.
 
@@ -272,25 +322,49 @@ class KnowledgeBase:
             UsageError: The question has no words, or an argument is wrong.
             MissingExtraError: The chat model's package is not installed.
         """
-        return self._background.run(self._ask(question, way, k, filters))
+        return self._background.run(self._ask(question, _Options(way, k, filters, False, policy, time, now)))
 
     async def aask(
-        self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        way: Way | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        policy: str | Policy | None = None,
+        time: bool | None = None,
+        now: Now = None,
     ) -> Answer:
         """See `ask`."""
-        return await self._background.await_(self._ask(question, way, k, filters))
+        return await self._background.await_(self._ask(question, _Options(way, k, filters, False, policy, time, now)))
 
     def stream(
-        self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        way: Way | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        policy: str | Policy | None = None,
+        time: bool | None = None,
+        now: Now = None,
     ) -> Iterator[str | Answer]:
         """Like `ask`: first pieces of the text as they are written, then the finished `Answer`."""
-        return self._background.iterate(self._pieces(question, way, k, filters))
+        return self._background.iterate(self._pieces(question, _Options(way, k, filters, False, policy, time, now)))
 
     def astream(
-        self, question: str, *, way: Way | None = None, k: int | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        way: Way | None = None,
+        k: int | None = None,
+        filters: Filters | None = None,
+        policy: str | Policy | None = None,
+        time: bool | None = None,
+        now: Now = None,
     ) -> AsyncIterator[str | Answer]:
         """See `stream`."""
-        return self._background.aiterate(self._pieces(question, way, k, filters))
+        return self._background.aiterate(self._pieces(question, _Options(way, k, filters, False, policy, time, now)))
 
     # What is in it
 
@@ -408,40 +482,81 @@ class KnowledgeBase:
         with self._lock:
             return unrelated_mean(self.embedder, self.settings.cache.expanduser())
 
-    def _search(
-        self,
-        text: str,
-        way: Way | None,
-        k: int | None,
-        filters: Filters | None,
-        trace: Trace,
-        duplicates: bool = False,
-    ) -> tuple[list[Hit], Question, Searcher]:
-        chosen: Any = way or self.settings.way
+    def _search(self, text: str, options: _Options, trace: Trace) -> _Found:
+        chosen: Any = options.way or self.settings.way
         if chosen not in WAYS:
             raise UsageError(f"There is no way named {chosen}; the ways are {', '.join(WAYS)}.")
-        count = self.settings.k if k is None else k
+        count = self.settings.k if options.k is None else options.k
         if not 1 <= count <= 1000:
             raise UsageError(f"k is {count}; it must be from 1 to 1000.")
+        policy = choose(
+            self.settings.default_policy if options.policy is None else options.policy, self.settings.policy
+        )
         question = Question(text, self.analyser, self.embedder, self._without)
-        where = self._filter(filters)
+        where = self._filter(options.filters)
         searcher = self._searcher()
-        hits = searcher.search(question, chosen, count, where, trace, duplicates=duplicates)
-        return hits, question, searcher
+        run = Run(
+            searcher=searcher,
+            question=question,
+            policy=policy,
+            way=chosen,
+            k=count,
+            where=where,
+            today=day_of(options.now, self.settings.now),
+            categories=self.catalog.categories,
+            undated=self._undated,
+            file_times=self.settings.file_time_dates,
+            duplicates=options.duplicates,
+        )
+        bounded = where.since is not None or where.until is not None
+        if bounded and not where.undated and (undated := self._undated()):
+            trace.note(f"{undated:,} passages have no date and were left out by since and until.")
+        times = Times()
+        if (self.settings.time if options.time is None else options.time) and not bounded and not where.undated:
+            times = times_in(question.text, run.today)
+        dated = searcher.readiness.passages - self._undated() if times.found else 0
+        hits, left_out = search_timed(run, times, dated, self.settings.min_relevance, trace)
+        return _Found(hits, question, searcher, left_out)
 
-    async def _ask(self, question: str, way: Way | None, k: int | None, filters: Filters | None) -> Answer:
+    def _undated(self) -> int:
+        seq = self.catalog.last_seq()
+        with self._lock:
+            if self._counted_undated[0] != seq:
+                self._counted_undated = (seq, self.catalog.undated_count())
+            return self._counted_undated[1]
+
+    async def _ask(self, question: str, options: _Options) -> Answer:
         from silmari.answering.generative import written
 
-        return await written(self._pieces(question, way, k, filters))
+        return await written(self._pieces(question, options))
 
-    async def _pieces(
-        self, question: str, way: Way | None, k: int | None, filters: Filters | None
-    ) -> AsyncIterator[str | Answer]:
+    async def _pieces(self, question: str, options: _Options) -> AsyncIterator[str | Answer]:
         trace = Trace()
-        hits, asked, searcher = await asyncio.to_thread(self._search, question, way, k, filters, trace)
-        weights = await asyncio.to_thread(searcher.weights, asked)
-        async for piece in self._answering.pieces(question, hits, weights, trace):
-            yield piece
+        found = await asyncio.to_thread(self._search, question, options, trace)
+        held: str | None = None
+        async for piece in self._answers(question, found, trace):
+            if isinstance(piece, str):
+                if held is not None:
+                    yield held
+                held = piece
+            elif found.bounded and not piece.found:
+                # Whoever is asked of last month should not be silent on what any other time answers.
+                trace.note("Nothing of that time answers the question, so all times were searched.")
+                again = await asyncio.to_thread(self._search, question, replace(options, time=False), trace)
+                async for other in self._answers(question, again, trace):
+                    yield other
+                return
+            else:
+                if held is not None:
+                    yield held
+                yield piece
+
+    async def _answers(self, question: str, found: _Found, trace: Trace) -> AsyncIterator[str | Answer]:
+        from silmari.answering.answer import with_tiers
+
+        weights = await asyncio.to_thread(found.searcher.weights, found.question)
+        async for piece in self._answering.pieces(question, found.hits, weights, trace):
+            yield piece if isinstance(piece, str) else with_tiers(piece, found.hits)
 
     @cached_property
     def _answering(self) -> Answering:

@@ -14,7 +14,9 @@ from silmari.cli.common import (
     K,
     Kb,
     Llm,
+    NoTime,
     Only,
+    PolicyName,
     Since,
     UntilDate,
     WayName,
@@ -38,6 +40,8 @@ def ask(
     since: Since = None,
     until_date: UntilDate = None,
     document: Only = None,
+    policy: PolicyName = None,
+    no_time: NoTime = False,
     embedder: EmbedderName = None,
     explain: Explain = False,
     as_json: Json = False,
@@ -45,7 +49,13 @@ def ask(
     """Answer a question from the documents, each sentence with its sources."""
     chosen: Any = way
     with open_base(kb, embedder=embedder, llm=llm) as base:
-        options = {"way": chosen, "k": k, "filters": filters(category, since, until_date, document)}
+        options: dict[str, Any] = {
+            "way": chosen,
+            "k": k,
+            "filters": filters(category, since, until_date, document),
+            "policy": policy,
+            "time": False if no_time else None,
+        }
         if as_json:
             print_json(base.ask(question, **options).as_json())
             return
@@ -54,7 +64,7 @@ def ask(
 
 def show(pieces: Any, explain: bool = False) -> Any:
     """Print an answer as it comes, then its sources; returns the finished answer."""
-    from silmari.answering.answer import Answer
+    from silmari.answering.answer import Answer, tier_told
     from silmari.answering.wording import language_of
 
     out = console()
@@ -73,7 +83,8 @@ def show(pieces: Any, explain: bool = False) -> Any:
             place = where(cited.source.locator, "ko" if korean else "en")
             dated = f", {cited.source.date}" if cited.source.date else ""
             out.print(f"[{cited.n}] {cited.source.title}{dated}" + (f", {place}" if place else ""), soft_wrap=True)
-            out.print(f"    {shown(cited.source.uri)}", style="dim", soft_wrap=True)
+            taken = f"  ({tier_told(cited.tier)})" if cited.tier else ""
+            out.print(f"    {shown(cited.source.uri)}{taken}", style="dim", soft_wrap=True)
             for other in cited.source.also:
                 out.print(f"    {shown(other)}", style="dim", soft_wrap=True)
     show_trace(answer.trace, explain)

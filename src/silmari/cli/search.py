@@ -14,7 +14,9 @@ from silmari.cli.common import (
     Json,
     K,
     Kb,
+    NoTime,
     Only,
+    PolicyName,
     Since,
     UntilDate,
     WayName,
@@ -36,18 +38,27 @@ def search(
     since: Since = None,
     until_date: UntilDate = None,
     document: Only = None,
+    policy: PolicyName = None,
+    no_time: NoTime = False,
     embedder: EmbedderName = None,
     explain: Explain = False,
     as_json: Json = False,
 ) -> None:
     """Find the passages that fit a question best, with their sources."""
+    from silmari.answering.answer import tier_told
     from silmari.retrieval.trace import Trace
 
     trace = Trace()
     chosen: Any = way
     with open_base(kb, embedder=embedder) as base:
         hits = base.search(
-            question, way=chosen, k=k, filters=filters(category, since, until_date, document), trace=trace
+            question,
+            way=chosen,
+            k=k,
+            filters=filters(category, since, until_date, document),
+            policy=policy,
+            time=False if no_time else None,
+            trace=trace,
         )
         used = way or base.settings.way
     if as_json:
@@ -62,7 +73,8 @@ def search(
         similarity = "–" if hit.similarity is None else f"{hit.similarity:.3f}"
         out.print(f"{hit.rank}. {source.title}{dated}" + (f", {place}" if place else ""), style="bold", soft_wrap=True)
         out.print(f"   relevance {hit.relevance:.2f}  similarity {similarity}  score {hit.score:.3f}", style="dim")
-        out.print(f"   {shown(source.uri)}", style="dim", soft_wrap=True)
+        taken = f"  ({tier_told(hit.evidence['tier'])})" if "tier" in hit.evidence else ""
+        out.print(f"   {shown(source.uri)}{taken}", style="dim", soft_wrap=True)
         if explain and "path" in hit.evidence:
             out.print(f"   {_told(hit.evidence['path'])}", style="dim", soft_wrap=True)
         out.print(_indent(_shorten(hit.passage.content)))
@@ -79,8 +91,14 @@ def show_trace(trace: Mapping[str, Any], explain: bool) -> None:
         out.print(f"Note: {note}", style="yellow")
     if explain:
         for entry in trace.get("stages", ()):
-            rest = ", ".join(f"{name} {value}" for name, value in entry.items() if name not in ("stage", "ms"))
-            out.print(f"{entry['ms']:8.1f} ms  {entry['stage']}: {rest}", style="dim", soft_wrap=True)
+            out.print(f"{entry['ms']:8.1f} ms  {entry['stage']}: {_listed(entry)}", style="dim", soft_wrap=True)
+            for tier in entry.get("tiers", ()):
+                out.print(f"{tier['ms']:20.1f} ms  {_listed(tier)}", style="dim", soft_wrap=True)
+
+
+def _listed(entry: Mapping[str, Any]) -> str:
+    """What a stage tells, on one line."""
+    return ", ".join(f"{name} {value}" for name, value in entry.items() if name not in ("stage", "ms", "tiers"))
 
 
 def _told(path: Sequence[Mapping[str, Any]]) -> str:

@@ -29,6 +29,10 @@ _UNIT = r"(?P<unit>day|week|month|quarter|year|decade)"
 _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
 _ORDINAL = rf"(?P<nth>{'|'.join(_ORDINALS)})"
 _YEAR = r"(?P<y>(?<![\d.,/-])[12]\d{3})(?![\d/]|[.,]\d|s\b|['’]s\s+[A-Z])"
+_MONTH_2, _YEAR_2, _YEAR_3 = (
+    pattern.replace(f"<{pattern_name}>", f"<{pattern_name}{number}>")
+    for pattern, pattern_name, number in ((_MONTH, "m", 2), (_YEAR, "y", 2), (_YEAR, "y", 3))
+)
 _SEASONS = {name: name for name in periods.SEASONS} | {"fall": "autumn"}
 
 # Years that stand where only a time can; elsewhere a number of four digits may be anything: 2002 World Cup.
@@ -44,7 +48,7 @@ _ISO = re.compile(
 )
 _DAY = re.compile(
     rf"\b(?:{_MONTH}\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:\s*,?\s*{_YEAR})?(?!\s*[,\d])"
-    rf"|(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH.replace('<m>', '<m2>')}(?:\s*,?\s*{_YEAR.replace('<y>', '<y2>')})?)",
+    rf"|(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH_2}(?:\s*,?\s*{_YEAR_2})?)",
     re.I,
 )
 _MONTH_YEAR = re.compile(rf"\b(?:the\s+month\s+of\s+)?{_MONTH}\s*(?:,\s*|of\s+)?{_YEAR}", re.I)
@@ -52,12 +56,14 @@ _BARE_MONTH = re.compile(
     rf"\b(?P<lead>in|during|since|last|this|next|and|to|until|before|after|between|from)\s+{_MONTH}(?!\s+\d)", re.I
 )
 _QUARTER = re.compile(
-    rf"\b(?:Q(?P<q>\d)(?:\s*(?:of\s+|/|,)?\s*{_YEAR})?|{_YEAR.replace('<y>', '<y2>')}\s?-?Q(?P<q2>\d)"
-    rf"|(?:the\s+)?{_ORDINAL}\s+quarter(?:\s+of)?\s+(?:(?:the\s+)?(?:fiscal\s+)?(?:year\s+)?{_YEAR.replace('<y>', '<y3>')}|(?P<rel>this|last)\s+year))\b",
+    rf"\b(?:Q(?P<q>\d)(?:\s*(?:of\s+|/|,)?\s*{_YEAR})?|{_YEAR_2}\s?-?Q(?P<q2>\d)"
+    rf"|(?:the\s+)?{_ORDINAL}\s+quarter(?:\s+of)?\s+"
+    rf"(?:(?:the\s+)?(?:fiscal\s+)?(?:year\s+)?{_YEAR_3}|(?P<rel>this|last)\s+year))\b",
     re.I,
 )
 _HALF = re.compile(
-    rf"\b(?:H(?P<q>[12])\s*(?:of\s+)?{_YEAR}|(?:the\s+)?(?P<nth>first|second)\s+half\s+of\s+(?:{_YEAR.replace('<y>', '<y2>')}|(?P<rel>this|last)\s+year))\b",
+    rf"\b(?:H(?P<q>[12])\s*(?:of\s+)?{_YEAR}"
+    rf"|(?:the\s+)?(?P<nth>first|second)\s+half\s+of\s+(?:{_YEAR_2}|(?P<rel>this|last)\s+year))\b",
     re.I,
 )
 _DECADE = re.compile(

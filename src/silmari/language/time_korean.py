@@ -108,7 +108,10 @@ def atoms(text: str, today: dt.date) -> Iterator[Atom]:
                 yield Atom(match.start(), match.end(), period, firm=sure, yearless=yearless)
     for pattern, unit, offset in _RELATIVE:
         for match in pattern.finditer(text):
-            yield Atom(match.start(), match.end(), periods.around(today, unit, offset), firm=offset <= 0)
+            try:
+                yield Atom(match.start(), match.end(), periods.around(today, unit, offset), firm=offset <= 0)
+            except (ValueError, OverflowError):
+                continue  # a today at the end of the calendar
 
 
 def _relative(match: re.Match[str]) -> bool:

@@ -57,6 +57,11 @@ class Time:
     until: str | None
     firm: bool
 
+    @property
+    def closed(self) -> bool:
+        """Whether it lies within one year."""
+        return self.since is not None and self.until is not None and self.since[:4] == self.until[:4]
+
     def __str__(self) -> str:
         """``지난달 → 2026-10-01 … 2026-10-31``."""
         return f"{self.phrase} → {shown(self.since, self.until)}"
@@ -116,14 +121,13 @@ def times_in(question: str, today: dt.date) -> Times:
         following = found[index + 1] if index + 1 < len(found) else None
         joined = _joined(text, atom, following) if following is not None and following.period is not None else None
         if joined is not None:
-            time, problem = joined
-            problems += [problem] if problem else []
+            times.append(joined[0])
+            problems += [joined[1]] if joined[1] else []
             index += 2
-        else:
-            time = _alone(text, atom)
-            index += 1
-        if time is not None:
-            times.append(time)
+            continue
+        alone = _alone(text, atom)
+        times += [alone] if alone is not None else []
+        index += 1
     return Times(tuple(times), tuple(dict.fromkeys(problems)))
 
 
