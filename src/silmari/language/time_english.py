@@ -28,7 +28,7 @@ _N = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _UNIT = r"(?P<unit>day|week|month|quarter|year|decade)"
 _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
 _ORDINAL = rf"(?P<nth>{'|'.join(_ORDINALS)})"
-_YEAR = r"(?P<y>(?<![\d.,/-])[12]\d{3})(?![\d/]|[.,]\d|s\b|['’]s\s+[A-Z])"
+_YEAR = r"(?P<y>(?<![\d.,/-])[12]\d{3})(?![\d/]|[.,]\d|s\b|['’]s\s+(?-i:[A-Z]))"
 _MONTH_2, _YEAR_2, _YEAR_3 = (
     pattern.replace(f"<{pattern_name}>", f"<{pattern_name}{number}>")
     for pattern, pattern_name, number in ((_MONTH, "m", 2), (_YEAR, "y", 2), (_YEAR, "y", 3))
@@ -37,7 +37,7 @@ _SEASONS = {name: name for name in periods.SEASONS} | {"fall": "autumn"}
 
 # Years that stand where only a time can; elsewhere a number of four digits may be anything: 2002 World Cup.
 _WITH_YEAR = re.compile(
-    rf"\b(?:in|during|throughout|for|of|circa|around|(?:in\s+)?(?:the\s+)?(?:fiscal\s+|financial\s+)?year|FY\s?)\s*{_YEAR}"
+    rf"\b(?:in|during|throughout|(?:in\s+)?(?:the\s+)?(?:fiscal\s+|financial\s+)?year|FY\s?)\s*{_YEAR}"
     rf"(?!\s*[-–]\s*\d)(?!\s+(?:[A-Z]|\w+s\b))|\bFY\s?(?P<yy>\d{{2}})\b"
 )
 _BARE_YEAR = re.compile(rf"{_YEAR}(?!\s*년)")
@@ -84,7 +84,7 @@ _SEASON = re.compile(
     rf"\b(?:last\s+(?P<last>{'|'.join(_SEASONS)})|(?:in\s+)?(?:the\s+)?(?P<s>{'|'.join(_SEASONS)})\s+(?:of\s+){_YEAR})\b",
     re.I,
 )
-_TODAY = re.compile(r"\b(?P<word>today|yesterday|tomorrow)\b(?!['’]s\s+[A-Z])", re.I)
+_TODAY = re.compile(r"\b(?P<word>today|yesterday|tomorrow)\b(?!['’]s\s+(?-i:[A-Z]))", re.I)
 
 
 def atoms(text: str, today: dt.date) -> Iterator[Atom]:

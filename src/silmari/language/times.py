@@ -46,8 +46,9 @@ class Time:
         end: Where it ends there.
         since: First day, ISO; None for everything before.
         until: Last day, ISO; None for everything after.
-        firm: True for what bounds the documents asked for (``지난달``, ``최근 3년``, ``since 2023``); False for
-            what may as well be a matter of the content (``2019년``, ``the 1980s``).
+        firm: True for what likely bounds the documents asked for: what is told from today (``지난달``), and open
+            ends (``2023년 이후``), since what is told of a time is dated then or later. False for what may as well
+            be a matter of the content (``2019년``, ``the 1980s``, ``2025년까지``).
     """
 
     phrase: str
@@ -184,7 +185,7 @@ def _joined(text: str, first: Atom, second: Atom) -> tuple[Time, str | None] | N
     if one.first > other.last:
         problem = f"{text[start:end].strip()} ends before it begins: it was read the other way round."
         one, other = other, one
-    return _time(text, start, end, one.first, other.last, True), problem
+    return _time(text, start, end, one.first, other.last, first.firm and second.firm), problem
 
 
 def _same_year(first: Atom, second: Atom) -> tuple[Period, Period]:
@@ -227,7 +228,7 @@ def _alone(text: str, atom: Atom) -> Time | None:
         (_BEFORE_KO, None, first - dt.timedelta(days=1) if first > dt.date.min else first),
     ):
         if match := pattern.match(after):
-            return _time(text, start, end + match.end(), since, until, True)
+            return _time(text, start, end + match.end(), since, until, atom.firm or until is None)
     onward = _ONWARD_EN.match(after)
     for pattern, since, until in (
         (_SINCE_EN, first, None),
@@ -236,7 +237,7 @@ def _alone(text: str, atom: Atom) -> Time | None:
         (_BEFORE_EN, None, first - dt.timedelta(days=1) if first > dt.date.min else first),
     ):
         if match := pattern.search(before):
-            return _time(text, match.start(), end, since, until, True)
+            return _time(text, match.start(), end, since, until, atom.firm or until is None)
     if onward:
         start = match.start() if (match := _FROM_EN.search(before)) else start
         return _time(text, start, end + onward.end(), first, None, True)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from silmari.retrieval.search import Searcher
 from silmari.retrieval.tiers import Bounds, Step, hit_date, steps
 from silmari.retrieval.trace import Trace
 
+# Hits among which the most relevant one of all is looked for.
+_BEST_OF = 10
 # Searches that run ahead of the one whose hits are needed now.
 _AHEAD = 4
 # A step is searched this many times deeper when all that it found was good enough but not enough.
@@ -99,8 +102,8 @@ class Run:
         ages = asked is None and any(tier.max_age_days or tier.order == "date" for tier in self.policy.tiers)
         if ages and (future := sum(day > self.today.isoformat() for day in days)):
             trace.note(
-                f"{future} of the hits {'is' if future == 1 else 'are'} dated later than today"
-                f" ({self.today.isoformat()}), so their dates do not count as new."
+                f"{future} of the hits {'has a date' if future == 1 else 'have dates'} later than today"
+                f" ({self.today.isoformat()}), which does not count as new."
             )
         if ages and (odd := sum(day < "1000" for day in days)):
             trace.note(
@@ -148,11 +151,10 @@ class _Filling:
     def _take(self, place: int, step: Step, turn: int, search: Callable[[int], _Searched]) -> None:
         tier = self._tiers[step.tier]
         start = time.perf_counter()
+        floor = self._floor(tier, turn)
         searched = search(place)
-        floor = self._floor(tier, turn, searched.hits)
         while len(self._fit(searched.hits, floor)) < self._wanted(step) and searched.may_hold_more(floor):
             searched = self._found[place] = self._search(step, searched.depth * _DEEPER)
-            floor = self._floor(tier, turn, searched.hits)
         told = self._told(step, turn, floor, searched)
         self._rows.append(told)
         for hit in self._ordered(tier, [hit for hit in searched.hits if hit.relevance >= floor]):
@@ -176,10 +178,17 @@ class _Filling:
     def _name(self, number: int) -> str:
         return self._tiers[number].name or str(number + 1)
 
-    def _floor(self, tier: Tier, turn: int, hits: Sequence[Hit]) -> float:
-        """The least relevance here; never below the share of the best."""
-        floor = self._run.policy.floors(tier)[turn]
-        return max(floor, tier.min_share * max((hit.relevance for hit in hits), default=0.0))
+    def _floor(self, tier: Tier, turn: int) -> float:
+        """The least relevance here."""
+        floor, share = self._run.policy.floors(tier)[turn]
+        return max(floor, share * self._best) if share else floor
+
+    @cached_property
+    def _best(self) -> float:
+        """The best relevance that there is without tiers."""
+        run = self._run
+        hits = run.searcher.search(run.question, run.way, _BEST_OF, run.where, Trace(), duplicates=True)
+        return max((hit.relevance for hit in hits), default=0.0)
 
     def _fit(self, hits: Sequence[Hit], floor: float) -> list[Hit]:
         return [hit for hit in hits if hit.relevance >= floor and hit.passage.id not in self._ids]

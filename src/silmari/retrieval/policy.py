@@ -76,8 +76,7 @@ class Tier:
         since: First day allowed, ISO.
         until: Last day allowed, ISO.
         min_relevance: In place of the policy's.
-        min_share: The least share of the best relevance in the same window, 0 to 1: 0.85 leaves only what is
-            nearly as good as the best.
+        min_share: In place of the policy's.
         quota: The most hits that are taken here; None for as many as are needed.
         way: In place of the way that was asked for.
         order: ``score``, or ``date`` for the newest first among those that reach the relevance.
@@ -95,7 +94,7 @@ class Tier:
     since: _Date = None
     until: _Date = None
     min_relevance: _Floors | None = None
-    min_share: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.0
+    min_share: _Floors | None = None
     quota: Annotated[int | None, Field(strict=True, ge=1)] = None
     way: Way | None = None
     order: Literal["score", "date"] = "score"
@@ -125,13 +124,16 @@ class Policy:
         tiers: At least one.
         min_relevance: The least relevance, 0 to 1, of a hit. With several values, all tiers are gone through with
             the first; if fewer than k hits were found, all of them again with the next, and so on.
+        min_share: The same relative to the best: the least share, 0 to 1, of the relevance of the best hit that a
+            search without tiers finds. Both must be reached.
     """
 
     name: Annotated[str, Field(strict=True)] = ""
     tiers: Annotated[tuple[Tier, ...], BeforeValidator(_several), Field(min_length=1)] = field(
         default_factory=lambda: (Tier(),)
     )
-    min_relevance: Annotated[tuple[_Floor, ...], BeforeValidator(_several), AfterValidator(_falling)] = (0.0,)
+    min_relevance: _Floors = (0.0,)
+    min_share: _Floors = (0.0,)
 
     def __post_init__(self) -> None:
         _check(self, f"The policy {self.name}" if self.name else "The policy")
@@ -139,13 +141,15 @@ class Policy:
     @property
     def plain(self) -> bool:
         """Whether it is a search without a policy."""
-        return self.min_relevance == (0.0,) and len(self.tiers) == 1 and self.tiers[0].plain
+        return self.min_relevance == self.min_share == (0.0,) and len(self.tiers) == 1 and self.tiers[0].plain
 
-    def floors(self, tier: Tier) -> tuple[float, ...]:
-        """The least relevance of a tier in each round; its own list, or the policy's, the last value repeated."""
-        rounds = max(len(self.min_relevance), *(len(one.min_relevance or ()) for one in self.tiers))
-        own = tier.min_relevance or self.min_relevance
-        return own + own[-1:] * (rounds - len(own))
+    def floors(self, tier: Tier) -> list[tuple[float, float]]:
+        """The least relevance and the least share of the best in each round; of short lists the last value stays."""
+        ours, theirs = self.min_relevance, self.min_share
+        lists = [(one.min_relevance or ours, one.min_share or theirs) for one in self.tiers]
+        rounds = max(len(values) for pair in lists for values in pair)
+        floors, shares = tier.min_relevance or ours, tier.min_share or theirs
+        return [(floors[min(turn, len(floors) - 1)], shares[min(turn, len(shares) - 1)]) for turn in range(rounds)]
 
 
 @cache

@@ -1,9 +1,9 @@
 """What the times in a question do to a search.
 
 A time may say which documents are meant (지난달 회의록) or be a matter of their content (2002년 월드컵), and what is
-told of a year is often dated later. So a time bounds a search only where passages of that time fit the question
-about as well as the best of all do; and one that may be a matter of content only puts them first. Where nothing
-fits, the search is the same as without the time.
+told of a year is often dated later. So a time bounds a search only where it is firm (`silmari.language.times.Time`)
+and the best passage of all lies within it, or nearly so. Otherwise the passages of that time that fit about as well
+as the best of all come first, and all others follow; where none fits, the search is the same as without the time.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from silmari.retrieval.trace import Trace
 
 # Of the best relevance of all: on our collections the passages that answer reach this in 95 of 100 questions.
 SHARE = 0.85
+# What is bounded leaves the others out: then the best of all must be as good as reached.
+FIRM_SHARE = 0.95
 
 
 def search_timed(run: Run, times: Times, dated: int, least: float, trace: Trace) -> tuple[list[Hit], bool]:
@@ -57,12 +59,12 @@ def search_timed(run: Run, times: Times, dated: int, least: float, trace: Trace)
                 how = "there is none" if near is None else f"the best has relevance {near:.2f}, needed is {floor:.2f}"
                 trace.note(f"{told}: no passage of that time fits ({how}), so all times were searched.")
             return hits, False
-        if times.firm:
+        if times.firm and max(hit.relevance for hit in fitting) >= FIRM_SHARE * best:
             entry["used"] = "only passages of that time, then undated ones"
             trace.note(f"{told}: only passages of that time were searched, then undated ones.")
             return [_marked(hit, told) if _of_that_time(hit) else hit for hit in inside], True
         entry["used"] = "passages of that time first"
-        trace.note(f"{told}: passages of that time that fit come first.")
+        trace.note(f"{told}: {len(fitting)} passages of that time that fit come first.")
         return _first(run, fitting, hits), False
 
 
@@ -75,7 +77,11 @@ def _marked(hit: Hit, told: str) -> Hit:
 
 
 def _first(run: Run, fitting: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
-    """Those that fit, then the others, up to k, each once."""
+    """Those that fit, at most in half of the places that there are, then all as they were, up to k, each once.
+
+    A wide span of time may fit everything: what is best without it must not fall out.
+    """
+    fitting = fitting[: (run.k + 1) // 2]
     both = list({hit.passage.id: hit for hit in [*hits, *fitting]}.values())
     ids = {hit.passage.id for hit in fitting}
     ordered = [*fitting, *(hit for hit in both if hit.passage.id not in ids)]
