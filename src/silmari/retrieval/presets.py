@@ -19,9 +19,9 @@ FRESH = Policy(
         Tier("newest", except_categories=TABLES, max_age_days=(30, 60, 90, 365), older=True),
     ),
     min_relevance=(0.4, 0.2),
-    min_share=(0.75, 0.0),
+    min_share=(0.8, 0.0),
 )
-LATEST = Policy("latest", tiers=(Tier("newest", order="date", min_share=(0.85,)), Tier("others")), min_relevance=(0.2,))
+LATEST = Policy("latest", tiers=(Tier("newest", order="date", min_share=(0.9,)), Tier("others")), min_relevance=(0.2,))
 PRESETS = {preset.name: preset for preset in (BEST, FRESH, LATEST)}
 
 
