@@ -316,7 +316,7 @@ class KnowledgeBase:
 
         Without a chat model the answer is made of quoted sentences; with one it is written. Either way
         each sentence cites its sources. Where the model's service fails, sentences are quoted instead, and
-        the trace says why.
+        the trace says why. The arguments are those of `search`.
 
         Raises:
             UsageError: The question has no words, or an argument is wrong.

@@ -138,6 +138,19 @@ def test_near_identical_ones_of_two_tiers_come_once(base: KnowledgeBase) -> None
     assert "겹2" in names(base.search("출장비 신청", policy=NO_FLOOR, k=60, duplicates=True))
 
 
+def test_a_crowd_of_near_identical_ones_leaves_no_places_empty(base: KnowledgeBase) -> None:
+    crowd = [record(f"같{n}", "출장비는 영수증과 함께 신청한다.", dated(n)) for n in range(100, 180)]
+    base.add_records([*crowd, record("다름", "출장비 신청 기한은 30일이다.", dated(120))])
+    hits = base.search("출장비는 영수증과 함께 신청", policy=Policy("x", tiers=(Tier(categories=("pdf",)),)), k=4)
+    assert len(hits) == 4 and "다름" in names(hits)
+    assert sum(name.startswith("같") for name in names(hits)) == 1
+
+
+@pytest.mark.parametrize("way", ["sparse", "dense", "cascade", "graph", "fused"])
+def test_every_way_keeps_to_undated(base: KnowledgeBase, way: Any) -> None:
+    assert names(base.search(QUESTION, way=way, k=30, filters={"undated": True})) == ["없음"]
+
+
 def test_latest_puts_the_newest_of_the_near_best_first(base: KnowledgeBase) -> None:
     policy = Policy("latest", tiers=(Tier("newest", order="date", min_share=(0.5,)), Tier("others")))
     order = [name for name in names(base.search(QUESTION, policy=policy, k=9)) if name in AGES]

@@ -153,26 +153,35 @@ class _Filling:
         start = time.perf_counter()
         floor = self._floor(tier, turn)
         searched = search(place)
-        while len(self._fit(searched.hits, floor)) < self._wanted(step) and searched.may_hold_more(floor):
-            searched = self._found[place] = self._search(step, searched.depth * _DEEPER)
-        told = self._told(step, turn, floor, searched)
-        self._rows.append(told)
-        for hit in self._ordered(tier, [hit for hit in searched.hits if hit.relevance >= floor]):
-            if self._wanted(step) < 1:
+        taken = duplicates = 0
+        while True:
+            while len(self._fit(searched.hits, floor)) < self._wanted(step) and searched.may_hold_more(floor):
+                searched = self._deeper(place, searched)
+            for hit in self._ordered(tier, self._fit(searched.hits, floor)):
+                if self._wanted(step) < 1:
+                    break
+                self._ids.add(hit.passage.id)
+                if not self._run.duplicates and not self._seen.add(searched.tokens(self._run.searcher, hit)):
+                    duplicates += 1
+                    continue
+                taken += 1
+                self._taken[step.tier] += 1
+                self._hits.append(self._placed(hit, step, floor))
+            # What was nearly the same has left places open.
+            if self._wanted(step) < 1 or not searched.may_hold_more(floor):
                 break
-            if hit.passage.id in self._ids:
-                continue
-            self._ids.add(hit.passage.id)
-            if not self._run.duplicates and not self._seen.add(searched.tokens(self._run.searcher, hit)):
-                told["duplicates"] += 1
-                continue
-            self._taken[step.tier] += 1
-            told["taken"] += 1
-            self._hits.append(self._placed(hit, step, floor))
-        told["ms"] = round((time.perf_counter() - start) * 1000, 2)
+            searched = self._deeper(place, searched)
+        told = self._told(step, turn, floor, searched)
+        told |= {"duplicates": duplicates, "taken": taken, "ms": round((time.perf_counter() - start) * 1000, 2)}
+        self._rows.append(told)
+
+    def _deeper(self, place: int, searched: _Searched) -> _Searched:
+        self._found[place] = self._search(self._steps[place], searched.depth * _DEEPER)
+        return self._found[place]
 
     def _placed(self, hit: Hit, step: Step, floor: float) -> Hit:
-        evidence = {"policy": self._run.policy.name, "tier": self._name(step.tier), "part": step.label, "floor": floor}
+        evidence: dict[str, Any] = {"policy": self._run.policy.name, "tier": self._name(step.tier), "part": step.label}
+        evidence["floor"] = round(floor, 4)
         return replace(hit, rank=len(self._hits) + 1, evidence={**hit.evidence, "tier": evidence})
 
     def _name(self, number: int) -> str:
@@ -201,7 +210,7 @@ class _Filling:
         told |= {"floor": round(floor, 3), "found": len(searched.hits), "below": len(below)}
         if below:
             told["best_below"] = round(max(below), 3)
-        return told | {"duplicates": 0, "taken": 0}
+        return told
 
     def _ordered(self, tier: Tier, hits: list[Hit]) -> list[Hit]:
         """As the tier wants them; equal ones keep their order."""

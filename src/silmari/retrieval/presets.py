@@ -10,7 +10,7 @@ from silmari.errors import UsageError
 from silmari.retrieval.policy import Policy, Tier
 
 TABLES = ("csv", "excel")
-BEST = Policy("best")
+BEST = Policy("best", tiers=(Tier("all"),))
 # From 0.4 on a hit nearly always belongs to the question; below 0.2 hardly ever: docs/policies.md has the measurement.
 FRESH = Policy(
     "fresh",
