@@ -127,6 +127,7 @@ class KnowledgeBase:
         self._lock = threading.RLock()
         self._counted: _Counted | None = None
         self._counted_undated = (-1, 0)
+        self._mean: float | None = None
         for name, table in settings.policy.items():
             policy_from(name, table)
 
@@ -480,7 +481,10 @@ class KnowledgeBase:
 
         assert self.embedder is not None
         with self._lock:
-            return unrelated_mean(self.embedder, self.settings.cache.expanduser())
+            # Asked for every hit, and kept in a file.
+            if self._mean is None:
+                self._mean = unrelated_mean(self.embedder, self.settings.cache.expanduser())
+            return self._mean
 
     def _search(self, text: str, options: _Options, trace: Trace) -> _Found:
         chosen: Any = options.way or self.settings.way
