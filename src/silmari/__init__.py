@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from silmari.knowledge_base import KnowledgeBase
     from silmari.model import Document, Filter, Hit, Passage, Source, Triplet
     from silmari.overview import Status
+    from silmari.retrieval.policy import Policy, Tier
     from silmari.retrieval.trace import Trace
     from silmari.settings import Settings
 
@@ -38,10 +39,12 @@ _HOMES = {
     "Hit": "silmari.model",
     "KnowledgeBase": "silmari.knowledge_base",
     "Passage": "silmari.model",
+    "Policy": "silmari.retrieval.policy",
     "Progress": "silmari.ingest",
     "Settings": "silmari.settings",
     "Source": "silmari.model",
     "Status": "silmari.overview",
+    "Tier": "silmari.retrieval.policy",
     "Trace": "silmari.retrieval.trace",
     "Triplet": "silmari.model",
     **dict.fromkeys(
@@ -71,6 +74,7 @@ __all__ = [
     "KnowledgeBaseError",
     "MissingExtraError",
     "Passage",
+    "Policy",
     "Progress",
     "ProviderError",
     "Settings",
@@ -78,6 +82,7 @@ __all__ = [
     "SkippedError",
     "Source",
     "Status",
+    "Tier",
     "Trace",
     "Triplet",
     "UnreadableError",

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from silmari.background import Background, twin
+from silmari.desk import Desk
 from silmari.errors import UsageError
 from silmari.extracting import Confirm, Extracting
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
-from silmari.model import WAYS, Filter, Hit, Passage, Relation, RelationMode, Source, Way
-from silmari.retrieval.expanding import Expander
-from silmari.retrieval.filters import build_filter
-from silmari.retrieval.question import Question
-from silmari.retrieval.search import Readiness, Searcher
-from silmari.retrieval.steer import POLICIES, Helper, Policy
+from silmari.model import WAYS, Hit, Passage, Relation, RelationMode, Source, Way
+from silmari.retrieval.presets import policy_from
 from silmari.retrieval.trace import Trace
-from silmari.searching import STEERED, Wanted
-from silmari.settings import Expansion, Settings
+from silmari.searching import Filters, SearchOptions, Wanted
+from silmari.settings import Settings
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -35,21 +31,8 @@ if TYPE_CHECKING:
     from silmari.catalog.words import StoredDocument
     from silmari.comparison import Comparison
     from silmari.entities import EntityBook, EntityList
-    from silmari.graph.follow import Following
     from silmari.overview import Status
     from silmari.providers.calling import Calling
-    from silmari.retrieval.seeds import Known
-
-Filters = Filter | Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """What a search needs to know of the base, as of a change's number."""
-
-    seq: int
-    passages: int
-    vectors: int
 
 
 class KnowledgeBase:
@@ -79,6 +62,8 @@ class KnowledgeBase:
         from silmari.providers.embedding import embedder_or_reason
         from silmari.splitting import fingerprint as splitter
 
+        for name, table in settings.policy.items():
+            policy_from(name, table)
         self.settings = settings
         self.folder = settings.kb.expanduser().absolute()
         self.embedder, self._without = embedder_or_reason(embedder, settings)
@@ -95,15 +80,25 @@ class KnowledgeBase:
         compared = self._fingerprints if check or not there else {}
         # Whoever may not write to a base may still search it, as far as others have brought it.
         readonly = there and not all(os.access(path, os.W_OK) for path in (self.folder, self.folder / FILE_NAME))
-        self.catalog = Catalog.open(self.folder, compared, create=create, readonly=readonly)
+        self.catalog = Catalog.open(
+            self.folder, compared, create=create, readonly=readonly, file_time_dates=settings.file_time_dates
+        )
         self._mirror = Mirror(
             self.catalog,
             lambda wait: None if readonly else Lease.try_take(self.folder, timeout=wait),
             open_engine(settings.engine, self.folder),
         )
         self._background = Background()
-        self._lock = threading.RLock()
-        self._counted: _Counted | None = None
+        self._desk = Desk(
+            settings,
+            self.folder,
+            self.catalog,
+            self._mirror,
+            self.analyser,
+            self.embedder,
+            self._without,
+            lambda: self._model,
+        )
 
     @classmethod
     def open(
@@ -148,8 +143,7 @@ class KnowledgeBase:
         self._background.close()
         if calling is not None:
             calling.save()
-        if (graph := self.__dict__.get("_graph")) is not None:
-            graph.close()
+        self._desk.close()
         self._mirror.close()
         self.catalog.close()
         self._cache.close()
@@ -275,175 +269,92 @@ class KnowledgeBase:
 
     # Searching and answering
 
-    def search(
-        self,
-        question: str,
-        *,
-        way: Way | None = None,
-        k: int | None = None,
-        filters: Filters | None = None,
-        entities: Sequence[str] | None = None,
-        rerank: Policy | None = None,
-        expansion: Mapping[str, Any] | None = None,
-        duplicates: bool = False,
-        trace: Trace | None = None,
-    ) -> list[Hit]:
+    def search(self, question: str, *, trace: Trace | None = None, **options: Unpack[SearchOptions]) -> list[Hit]:
         """The passages that answer a question best.
 
         Args:
             question: In any language.
-            way: One of `silmari.model.WAYS`; default: the settings'.
-            k: How many, at most.
-            filters: A `Filter`, or a mapping with ``category``, ``since``, ``until``, ``documents``.
-            entities: The names that the question holds, from a recogniser of your own; None to find them.
-            rerank: Whether the chat model reorders what ``expansion`` and ``graph`` found: ``always``,
-                ``never``, or ``auto`` (``graph``: only where its order is doubtful); default: the settings'.
-            expansion: Parameters of the way ``expansion`` that differ from the settings', such as
-                ``{"degree": 2}``; see `silmari.settings.Expansion`.
-            duplicates: Whether passages that are nearly the same as a better one are kept.
             trace: Filled with what happened, if given.
+            options: ``way``, ``k``, ``filters``, ``policy`` and others, see `SearchOptions`.
 
         Raises:
             UsageError: The question has no words, or an argument is wrong.
         """
-        wanted = self._wanted(question, way, k, filters, entities, rerank, expansion, duplicates)
+        wanted = self._desk.wanted(question, options)
         if wanted.helper is None:
             return wanted.found(trace or Trace())
         return self._background.run(wanted.steered(trace or Trace()))
 
     async def asearch(
-        self,
-        question: str,
-        *,
-        way: Way | None = None,
-        k: int | None = None,
-        filters: Filters | None = None,
-        entities: Sequence[str] | None = None,
-        rerank: Policy | None = None,
-        expansion: Mapping[str, Any] | None = None,
-        duplicates: bool = False,
-        trace: Trace | None = None,
+        self, question: str, *, trace: Trace | None = None, **options: Unpack[SearchOptions]
     ) -> list[Hit]:
         """See `search`."""
-        wanted = await asyncio.to_thread(
-            self._wanted, question, way, k, filters, entities, rerank, expansion, duplicates
-        )
+        wanted = await asyncio.to_thread(self._desk.wanted, question, options)
         return await self._background.await_(wanted.steered(trace or Trace()))
 
-    def ask(
-        self,
-        question: str,
-        *,
-        way: Way | None = None,
-        k: int | None = None,
-        filters: Filters | None = None,
-        entities: Sequence[str] | None = None,
-        rerank: Policy | None = None,
-        expansion: Mapping[str, Any] | None = None,
-    ) -> Answer:
+    def ask(self, question: str, **options: Unpack[SearchOptions]) -> Answer:
         """Answer a question from the documents, or say that they do not answer it.
 
         Without a chat model the answer is made of quoted sentences; with one it is written. Either way
         each sentence cites its sources. Where the model's service fails, sentences are quoted instead, and
-        the trace says why. The arguments are those of `search`.
+        the trace says why. The options are those of `search`.
 
         Raises:
             UsageError: The question has no words, or an argument is wrong.
             MissingExtraError: The chat model's package is not installed.
         """
-        return self._background.run(self._ask(question, way, k, filters, entities, rerank, expansion))
+        return self._background.run(self._ask(question, options))
 
-    async def aask(
-        self,
-        question: str,
-        *,
-        way: Way | None = None,
-        k: int | None = None,
-        filters: Filters | None = None,
-        entities: Sequence[str] | None = None,
-        rerank: Policy | None = None,
-        expansion: Mapping[str, Any] | None = None,
-    ) -> Answer:
+    async def aask(self, question: str, **options: Unpack[SearchOptions]) -> Answer:
         """See `ask`."""
-        return await self._background.await_(self._ask(question, way, k, filters, entities, rerank, expansion))
+        return await self._background.await_(self._ask(question, options))
 
-    def stream(
-        self,
-        question: str,
-        *,
-        way: Way | None = None,
-        k: int | None = None,
-        filters: Filters | None = None,
-        entities: Sequence[str] | None = None,
-        rerank: Policy | None = None,
-        expansion: Mapping[str, Any] | None = None,
-    ) -> Iterator[str | Answer]:
+    def stream(self, question: str, **options: Unpack[SearchOptions]) -> Iterator[str | Answer]:
         """Like `ask`: first pieces of the text as they are written, then the finished `Answer`."""
-        return self._background.iterate(self._pieces(question, way, k, filters, entities, rerank, expansion))
+        return self._background.iterate(self._pieces(question, options))
 
-    def astream(
-        self,
-        question: str,
-        *,
-        way: Way | None = None,
-        k: int | None = None,
-        filters: Filters | None = None,
-        entities: Sequence[str] | None = None,
-        rerank: Policy | None = None,
-        expansion: Mapping[str, Any] | None = None,
-    ) -> AsyncIterator[str | Answer]:
+    def astream(self, question: str, **options: Unpack[SearchOptions]) -> AsyncIterator[str | Answer]:
         """See `stream`."""
-        return self._background.aiterate(self._pieces(question, way, k, filters, entities, rerank, expansion))
+        return self._background.aiterate(self._pieces(question, options))
 
     def compare(
         self,
         question: str,
         *,
         ways: Sequence[Way] | None = None,
-        k: int | None = None,
-        filters: Filters | None = None,
         answers: bool = True,
-        entities: Sequence[str] | None = None,
-        rerank: Policy | None = None,
-        expansion: Mapping[str, Any] | None = None,
+        **options: Unpack[SearchOptions],
     ) -> Comparison:
         """What several ways find for a question, and what is answered from it, side by side.
 
         Args:
             question: In any language.
             ways: Which; default: ``dense``, ``cascade``, ``expansion``, ``graph`` and ``fused``.
-            k: How many hits of each.
-            filters: As in `search`; so are `entities`, `rerank` and `expansion`.
             answers: Whether each way answers, too.
+            options: As in `search`, but for ``way``.
 
         Raises:
             UsageError: The question has no words, or an argument is wrong. What only one way cannot do is
                 told in its part.
         """
-        return self._background.run(self._compare(question, ways, k, filters, answers, entities, rerank, expansion))
+        return self._background.run(self._compare(question, ways, answers, options))
 
     async def acompare(
         self,
         question: str,
         *,
         ways: Sequence[Way] | None = None,
-        k: int | None = None,
-        filters: Filters | None = None,
         answers: bool = True,
-        entities: Sequence[str] | None = None,
-        rerank: Policy | None = None,
-        expansion: Mapping[str, Any] | None = None,
+        **options: Unpack[SearchOptions],
     ) -> Comparison:
         """See `compare`."""
-        return await self._background.await_(
-            self._compare(question, ways, k, filters, answers, entities, rerank, expansion)
-        )
+        return await self._background.await_(self._compare(question, ways, answers, options))
 
     # What is in it
 
     def documents(self, *, filters: Filters | None = None) -> list[StoredDocument]:
         """The documents, by uri."""
-        return self.catalog.documents(self._filter(filters))
+        return self.catalog.documents(self._desk.filter(filters))
 
     adocuments = twin(documents)
 
@@ -560,9 +471,6 @@ class KnowledgeBase:
 
         return "" if self._without == CHOSEN_NONE else self._without
 
-    def _filter(self, filters: Filters | None) -> Filter:
-        return build_filter(filters, self.catalog.categories, self.catalog.document_ids)
-
     @cached_property
     def _intake(self) -> Intake:
         from silmari.reading.limits import Limits
@@ -592,107 +500,24 @@ class KnowledgeBase:
     def _taking(self, confirm: Confirm | None) -> Intake:
         return self._intake if confirm is None else replace(self._intake, confirm=confirm)
 
-    def _searcher(self, around: Expansion, entities: Sequence[str] | None) -> Searcher:
-        lag = self._mirror.follow()
-        seq = self.catalog.last_seq()
-        with self._lock:
-            # Counting takes milliseconds in a large base: done again only when something has changed.
-            if self._counted is None or self._counted.seq != seq:
-                counts = self.catalog.counts()
-                self._counted = _Counted(seq, counts.passages, counts.passages - counts.pending)
-            counted = self._counted
-        ready = Readiness(counted.passages, counted.vectors, lag, self._mirror.problem)
-        unrelated = None if self.embedder is None else self._unrelated
-        engine = self._mirror.engine
-        expander = Expander(engine, self.catalog, self._graph.facts, around, unrelated, self.analyser.tokens, entities)
-        return Searcher(engine, self.catalog, ready, unrelated, self._graph.spread, expander, self._known)
-
-    def _known(self) -> Known | None:
-        """What relations say, if there are any."""
-        from silmari.retrieval.seeds import Known
-
-        facts = self._graph.facts()
-        return Known(facts, self._graph.edges(), self.catalog.vectors) if len(facts) else None
-
-    @cached_property
-    def _graph(self) -> Following:
-        from silmari.graph.follow import Following
-        from silmari.graph.snapshot import Snapshots
-
-        return Following(self.catalog, Snapshots(self.folder / "graph"), self._mirror.writing)
-
     @cached_property
     def _entities(self) -> EntityBook:
         from silmari.entities import EntityBook
 
-        return EntityBook(self.catalog, self._graph)
+        return EntityBook(self.catalog, self._desk.graph)
 
-    def _unrelated(self) -> float:
-        from silmari.retrieval.relevance import unrelated_mean
-
-        assert self.embedder is not None
-        with self._lock:
-            return unrelated_mean(self.embedder, self.settings.cache.expanduser())
-
-    def _wanted(
-        self,
-        question: str | Question,
-        way: Way | None,
-        k: int | None,
-        filters: Filters | None,
-        entities: Sequence[str] | None,
-        rerank: Policy | None,
-        expansion: Mapping[str, Any] | None,
-        duplicates: bool = False,
-    ) -> Wanted:
-        """What is to be searched for, checked."""
-        chosen: Any = way or self.settings.way
-        if chosen not in WAYS:
-            raise UsageError(f"There is no way named {chosen}; the ways are {', '.join(WAYS)}.")
-        policy = rerank or self.settings.rerank
-        if policy not in POLICIES:
-            raise UsageError(f"rerank is {policy!r}; it must be {', '.join(POLICIES)}.")
-        if rerank == "always" and self._llm is None:
-            raise UsageError("rerank is always, but there is no chat model; name one with llm, or leave it at auto.")
-        around = self.settings.expansion.changed(expansion)
-        if k is None:
-            own = chosen == "expansion" and "k" not in self.settings.model_fields_set
-            k = around.k if own else self.settings.k
-        if not 1 <= k <= 1000:
-            raise UsageError(f"k is {k}; it must be from 1 to 1000.")
-        asked = self._question(question) if isinstance(question, str) else question
-        searcher = self._searcher(around, [entities] if isinstance(entities, str) else entities)
-        helper = self._helper(asked.text, policy) if chosen in STEERED else None
-        return Wanted(asked, chosen, k, self._filter(filters), searcher, helper, duplicates)
-
-    def _helper(self, question: str, policy: Policy) -> Helper | None:
-        from silmari.answering.wording import language_of
-
-        if policy == "never" or self._model is None:
-            return None
-        return Helper(self._model, policy, language_of(question), self._question)
-
-    def _question(self, text: str) -> Question:
-        return Question(text, self.analyser, self.embedder, self._without)
-
-    async def _ask(self, *asked: Any) -> Answer:
+    async def _ask(self, question: str, options: SearchOptions) -> Answer:
         from silmari.answering.generative import written
 
-        return await written(self._pieces(*asked))
+        return await written(self._pieces(question, options))
 
-    async def _pieces(self, *asked: Any) -> AsyncIterator[str | Answer]:
-        wanted = await asyncio.to_thread(self._wanted, *asked)
+    async def _pieces(self, question: str, options: SearchOptions) -> AsyncIterator[str | Answer]:
+        wanted = await asyncio.to_thread(self._desk.wanted, question, options)
         async for piece in wanted.pieces(self._answering):
             yield piece
 
     async def _compare(
-        self,
-        text: str,
-        ways: Sequence[Way] | None,
-        k: int | None,
-        filters: Filters | None,
-        answers: bool,
-        *asked: Any,
+        self, text: str, ways: Sequence[Way] | None, answers: bool, options: SearchOptions
     ) -> Comparison:
         from silmari.comparison import COMPARED
         from silmari.searching import compared
@@ -700,14 +525,14 @@ class KnowledgeBase:
         chosen = list(dict.fromkeys(COMPARED if ways is None else ways))
         if strange := [way for way in chosen if way not in WAYS]:
             raise UsageError(f"There is no way named {strange[0]}; the ways are {', '.join(WAYS)}.")
-        count = self.settings.k if k is None else k
-        question = self._question(text)
-        # Once for all ways; a mistake in the arguments is told before any of them runs.
-        await asyncio.to_thread(lambda: (question.vector, self._wanted(question, "sparse", count, filters, *asked)))
+        count = self.settings.k if (k := options.get("k")) is None else k
+        question = self._desk.question(text)
 
         def wanted(way: Way) -> Wanted:
-            return self._wanted(question, way, count, filters, *asked)
+            return self._desk.wanted(question, {**options, "way": way, "k": count})
 
+        # Once for all ways; a mistake in the arguments is told before any of them runs.
+        await asyncio.to_thread(lambda: (question.vector, wanted("sparse")))
         return await compared(text, count, chosen, wanted, self._answering if answers else None)
 
     @cached_property

@@ -268,12 +268,14 @@ class Filter:
         since: First day allowed, ISO; passages without a date are left out when this or `until` is set.
         until: Last day allowed, ISO.
         documents: Only passages of these documents (the catalog's numbers); None for all.
+        undated: True for only those without a date; with `since` or `until` nothing is left.
     """
 
     categories: frozenset[str] | None = None
     since: str | None = None
     until: str | None = None
     documents: frozenset[int] | None = None
+    undated: bool = False
 
     @property
     def empty(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -86,6 +87,14 @@ class Settings(BaseSettings):
     expansion: Expansion = Field(Expansion(), description="Parameters of the way expansion.")
     min_relevance: float = Field(
         0.25, ge=0, le=1, description="Least relevance that an answer is built from; below: not found."
+    )
+
+    policy: dict[str, Any] = Field({}, description="Policies of your own, as [policy.NAME]; see docs/policies.md.")
+    default_policy: str = Field("best", description="Policy of a search that names none: best, fresh, latest or yours.")
+    time: bool = Field(True, description="Whether times in questions, such as last month, choose among dated passages.")
+    now: dt.date | None = Field(None, description="Today's date for ages and for times in questions; none: the clock.")
+    file_time_dates: bool = Field(
+        False, description="Whether the time of a file counts as its date if nothing else does."
     )
 
     passage_words: int = Field(200, ge=20, le=2000, description="Length of a passage in words (Latin text).")

@@ -58,6 +58,8 @@ def allows(where: Filter, item: Record) -> bool:
         return False
     if where.documents is not None and item.document_id not in where.documents:
         return False
+    if where.undated and item.day is not None:
+        return False
     since, until = day_number(where.since), day_number(where.until)
     if since is None and until is None:
         return True

@@ -101,6 +101,9 @@ FILTERS = [
     Filter(since="2023-07-01"),
     Filter(until="2023-06-30"),
     Filter(since="2022-01-01", until="2024-01-31"),
+    Filter(undated=True),
+    Filter(undated=True, categories=frozenset({"pdf", "excel", "내 기록"}), documents=frozenset({1, 2, 2**41})),
+    Filter(undated=True, since="2022-01-01"),
     Filter(documents=frozenset({1, 2**41})),
     Filter(documents=frozenset()),
     Filter(documents=frozenset(range(1, 40))),
@@ -114,6 +117,15 @@ def test_filters_come_before_the_top_k(office: Engine, truth: Reference, where: 
     for k in (1, 2, 100):
         assert_top(office.sparse(tokens, k, where), truth.sparse(tokens, where), k, BM25)
         assert_top(office.dense("passage", QUESTION, k, where), truth.dense("passage", QUESTION, where), k, COSINE)
+
+
+@pytest.mark.parametrize("day", [None, 10101, 29991231])
+def test_all_or_none_may_be_undated(engine: Engine, day: int | None) -> None:
+    engine.apply(changes([record(n, "서울", seed=n, day=day) for n in range(1, 4)]))
+    for where, found in ((Filter(undated=True), day is None), (Filter(since="0001-01-01"), day is not None)):
+        expected = {1, 2, 3} if found else set()
+        assert {id for id, _ in engine.sparse({"서울": 1.0}, 9, where)} == expected
+        assert {id for id, _ in engine.dense("passage", QUESTION, 9, where)} == expected
 
 
 def test_similarity_knows_exactly_the_ids_asked_for(office: Engine, truth: Reference) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from silmari.model import Source
+from silmari.model import Hit, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +17,15 @@ class Cited:
         n: Its number in the answer's text, from 1, in order of first citation.
         quote: An exact substring of the passage's content that supports the answer.
         passage_id: The catalog's number of the passage.
+        tier: Which tier of which policy it was taken from (``policy``, ``tier``, ``part``); None for a search
+            without tiers.
     """
 
     n: int
     source: Source
     quote: str
     passage_id: int
+    tier: Mapping[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The shape that ``ask --json`` prints."""
@@ -37,6 +40,8 @@ class Cited:
         }
         if self.source.also:
             shown["also"] = list(self.source.also)
+        if self.tier is not None:
+            shown["tier"] = dict(self.tier)
         return shown
 
 
@@ -72,12 +77,28 @@ class Answer:
 
     def source_list(self) -> str:
         """The numbered list of sources, one line each; empty when nothing is cited."""
-        return "\n".join(f"[{cited.n}] {_place(cited.source)}" for cited in self.sources)
+        return "\n".join(
+            f"[{cited.n}] {_place(cited.source)}" + (f" · {tier_told(cited.tier)}" if cited.tier else "")
+            for cited in self.sources
+        )
 
     def __str__(self) -> str:
         """The text and, below it, the numbered list of sources."""
         listed = self.source_list()
         return f"{self.text}\n\n{listed}" if listed else self.text
+
+
+def with_tiers(answer: Answer, hits: Sequence[Hit]) -> Answer:
+    """The answer, each of its sources with the tier that its hit was taken from."""
+    tiers = {hit.passage.id: hit.evidence["tier"] for hit in hits if "tier" in hit.evidence}
+    if not tiers:
+        return answer
+    return replace(answer, sources=tuple(replace(cited, tier=tiers.get(cited.passage_id)) for cited in answer.sources))
+
+
+def tier_told(tier: Mapping[str, Any]) -> str:
+    """``fresh: newest, 31–60 days``."""
+    return f"{tier['policy'] or 'policy'}: " + ", ".join(part for part in (tier["tier"], tier["part"]) if part)
 
 
 def _place(source: Source) -> str:

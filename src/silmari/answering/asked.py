@@ -6,9 +6,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
 
 from silmari.answering.wording import language_of
+from silmari.language.times import times_in, without
 
 Sought = Literal["person", "time", "number", "place", "reason", "phone", "email", "meaning"]
 
@@ -163,7 +165,8 @@ def understand(
     asking = set(_INTERROGATIVES.split()) | set(tokens(_INTERROGATIVES))
     weights = {token: weight for token, weight in weigh(question).items() if weight > 0 and token not in asking}
     total = sum(weights.values())
-    named = years(question)
+    # 2023년 이후 and the last decade are bounds: what answers need not name them.
+    named = years(without(question, [time for time in times_in(question, date(2000, 1, 1)).found if not time.closed]))
     return Asked(
         weights={token: weight / total for token, weight in weights.items()},
         sought=tuple(kind for kind, pattern in _ASKS if pattern.search(question)),

@@ -98,6 +98,8 @@ def allowed(connection: Connection, ids: Collection[int], where: Filter) -> set[
         conditions.append(day >= day_number(where.since))
     if where.until is not None:
         conditions.append(day <= day_number(where.until))
+    if where.undated:
+        conditions.append(day.is_(None))
     found: set[int] = set()
     for chunk in chunks(dict.fromkeys(ids)):
         rows = connection.execute(
@@ -194,6 +196,8 @@ def filtered(where: Filter) -> ColumnElement[bool]:
         conditions.append(documents.c.day >= day_number(where.since))
     if where.until is not None:
         conditions.append(documents.c.day <= day_number(where.until))
+    if where.undated:
+        conditions.append(documents.c.day.is_(None))
     return and_(*conditions)
 
 

@@ -18,7 +18,9 @@ from silmari.cli.common import (
     Kb,
     Llm,
     MaxCost,
+    NoTime,
     Only,
+    PolicyName,
     Rerank,
     Since,
     UntilDate,
@@ -50,6 +52,8 @@ def ask(
     since: Since = None,
     until_date: UntilDate = None,
     document: Only = None,
+    policy: PolicyName = None,
+    no_time: NoTime = False,
     embedder: EmbedderName = None,
     explain: Explain = False,
     as_json: Json = False,
@@ -62,6 +66,8 @@ def ask(
         "entities": several(entities),
         "rerank": rerank,
         "expansion": parameters(degree, expansion),
+        "policy": policy,
+        "time": False if no_time else None,
     }
     with open_base(kb, embedder=embedder, llm=llm, max_cost=max_cost) as base:
         if as_json:
@@ -72,7 +78,7 @@ def ask(
 
 def show(pieces: Any, explain: bool = False) -> Any:
     """Print an answer as it comes, then its sources; returns the finished answer."""
-    from silmari.answering.answer import Answer
+    from silmari.answering.answer import Answer, tier_told
     from silmari.answering.wording import language_of
 
     out = console()
@@ -91,7 +97,8 @@ def show(pieces: Any, explain: bool = False) -> Any:
             place = where(cited.source.locator, "ko" if korean else "en")
             dated = f", {cited.source.date}" if cited.source.date else ""
             out.print(f"[{cited.n}] {cited.source.title}{dated}" + (f", {place}" if place else ""), soft_wrap=True)
-            out.print(f"    {shown(cited.source.uri)}", style="dim", soft_wrap=True)
+            taken = f"  ({tier_told(cited.tier)})" if cited.tier else ""
+            out.print(f"    {shown(cited.source.uri)}{taken}", style="dim", soft_wrap=True)
             for other in cited.source.also:
                 out.print(f"    {shown(other)}", style="dim", soft_wrap=True)
     show_trace(answer.trace, explain)

@@ -77,6 +77,13 @@ UntilDate = Annotated[
 Only = Annotated[
     list[str] | None, typer.Option("--document", metavar="PATH", help="Only in these files, folders or globs.")
 ]
+PolicyName = Annotated[
+    str | None,
+    typer.Option("--policy", metavar="NAME", help="What comes first: best, fresh, latest or yours.  [default: best]"),
+]
+NoTime = Annotated[
+    bool, typer.Option("--no-time", help="Take times in the question, such as last month, as words only.")
+]
 Explain = Annotated[bool, typer.Option("--explain", help="Show what each stage did.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Exclude = Annotated[

@@ -19,7 +19,9 @@ from silmari.cli.common import (
     Kb,
     Llm,
     MaxCost,
+    NoTime,
     Only,
+    PolicyName,
     Rerank,
     Since,
     UntilDate,
@@ -51,6 +53,8 @@ def search(
     since: Since = None,
     until_date: UntilDate = None,
     document: Only = None,
+    policy: PolicyName = None,
+    no_time: NoTime = False,
     embedder: EmbedderName = None,
     explain: Explain = False,
     as_json: Json = False,
@@ -58,11 +62,12 @@ def search(
     """Find the passages that fit a question best, with their sources."""
     from rich.padding import Padding
 
+    from silmari.answering.answer import tier_told
     from silmari.retrieval.trace import Trace
 
     trace = Trace()
     chosen: Any = way
-    policy: Any = rerank
+    reranking: Any = rerank
     with open_base(kb, embedder=embedder, llm=llm, max_cost=max_cost) as base:
         hits = base.search(
             question,
@@ -70,8 +75,10 @@ def search(
             k=k,
             filters=filters(category, since, until_date, document),
             entities=several(entities),
-            rerank=policy,
+            rerank=reranking,
             expansion=parameters(degree, expansion),
+            policy=policy,
+            time=False if no_time else None,
             trace=trace,
         )
         used = way or base.settings.way
@@ -87,7 +94,8 @@ def search(
         similarity = "–" if hit.similarity is None else f"{hit.similarity:.3f}"
         out.print(f"{hit.rank}. {source.title}{dated}" + (f", {place}" if place else ""), style="bold", soft_wrap=True)
         out.print(f"   relevance {hit.relevance:.2f}  similarity {similarity}  score {hit.score:.3f}", style="dim")
-        out.print(f"   {shown(source.uri)}", style="dim", soft_wrap=True)
+        taken = f"  ({tier_told(hit.evidence['tier'])})" if "tier" in hit.evidence else ""
+        out.print(f"   {shown(source.uri)}{taken}", style="dim", soft_wrap=True)
         if explain and "path" in hit.evidence:
             out.print(Padding(tree(hit.evidence["path"]), (0, 0, 0, 3)))
         out.print(_indent(_shorten(hit.passage.content)))
@@ -104,8 +112,14 @@ def show_trace(trace: Mapping[str, Any], explain: bool) -> None:
         out.print(f"Note: {note}", style="yellow")
     if explain:
         for entry in trace.get("stages", ()):
-            rest = ", ".join(f"{name} {value}" for name, value in entry.items() if name not in ("stage", "ms"))
-            out.print(f"{entry['ms']:8.1f} ms  {entry['stage']}: {rest}", style="dim", soft_wrap=True)
+            out.print(f"{entry['ms']:8.1f} ms  {entry['stage']}: {_listed(entry)}", style="dim", soft_wrap=True)
+            for tier in entry.get("tiers", ()):
+                out.print(f"{tier['ms']:20.1f} ms  {_listed(tier)}", style="dim", soft_wrap=True)
+
+
+def _listed(entry: Mapping[str, Any]) -> str:
+    """What a stage tells, on one line."""
+    return ", ".join(f"{name} {value}" for name, value in entry.items() if name not in ("stage", "ms", "tiers"))
 
 
 def _shorten(text: str, limit: int = 400) -> str:

@@ -208,12 +208,13 @@ class TextIndex:
         if where.since or where.until:
             bounds = day_number(where.since), day_number(where.until)
             limits.append(query.range_query(schema, "day", tantivy.FieldType.Integer, *bounds))
-        if not limits:
+        if not limits and not where.undated:
             return words
         # A limit must not change the score, hence the constant 0.
-        return query.boolean_query(
-            [(occur.Must, words), *((occur.Must, query.const_score_query(limit, 0.0)) for limit in limits)]
-        )
+        parts = [(occur.Must, words), *((occur.Must, query.const_score_query(limit, 0.0)) for limit in limits)]
+        if where.undated:
+            parts.append((occur.MustNot, query.exists_query("day")))
+        return query.boolean_query(parts)
 
     def copy(self, path: Path) -> TextIndex:
         """Write the living passages to a new index at `path`: the only way to be rid of deleted ones at once."""

@@ -181,6 +181,8 @@ class Vectors:
             allowed &= _is_one_of(self.table["category"], [category_code(name) for name in where.categories], np.uint64)
         if where.documents is not None:
             allowed &= _is_one_of(self.table["document"], sorted(where.documents), np.int64)
+        if where.undated:
+            allowed &= self.table["day"] == 0
         if where.since or where.until:
             day = self.table["day"]
             # Undated rows have day 0.

@@ -13,6 +13,21 @@ SHARED = 0.9
 _NUMBERS = re.compile(r"\d+")
 
 
+class Distinct:
+    """The texts that were kept so far."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[Sequence[str], frozenset[str]]] = []
+
+    def add(self, text: str) -> bool:
+        """Keep a text; False, and it is not kept, if one that is nearly the same was kept before."""
+        numbers, words = sorted(_NUMBERS.findall(text)), frozenset(text.split())
+        if any(numbers == other and _overlap(words, held) >= SHARED for other, held in self._seen):
+            return False
+        self._seen.append((numbers, words))
+        return True
+
+
 def distinct(items: Iterable[tuple[int, str]], k: int) -> tuple[list[int], list[int]]:
     """Keep the first of each group of near-identical texts.
 
@@ -25,16 +40,11 @@ def distinct(items: Iterable[tuple[int, str]], k: int) -> tuple[list[int], list[
     """
     kept: list[int] = []
     dropped: list[int] = []
-    seen: list[tuple[Sequence[str], frozenset[str]]] = []
+    seen = Distinct()
     for item, text in items:
         if len(kept) == k:
             break
-        numbers, words = sorted(_NUMBERS.findall(text)), frozenset(text.split())
-        if any(numbers == other and _overlap(words, held) >= SHARED for other, held in seen):
-            dropped.append(item)
-        else:
-            kept.append(item)
-            seen.append((numbers, words))
+        (kept if seen.add(text) else dropped).append(item)
     return kept, dropped
 
 

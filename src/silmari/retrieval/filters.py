@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from silmari.errors import UsageError
 from silmari.model import CATEGORIES, Filter
 
-FIELDS = ("category", "since", "until", "documents")
+FIELDS = ("category", "since", "until", "documents", "undated")
+Now = date | str | None
 
 
 def build_filter(
@@ -21,7 +22,8 @@ def build_filter(
 
     Args:
         filters: A ready filter, or a mapping with any of ``category`` (one or several), ``since`` and
-            ``until`` (ISO dates), ``documents`` (paths, folders, globs or record uris).
+            ``until`` (ISO dates), ``documents`` (paths, folders, globs or record uris), ``undated`` (True for
+            only what has no date).
         known: The categories that the base holds; asked only for one that is not Silmari's own.
         document_ids: The numbers of the documents that paths name.
 
@@ -44,7 +46,26 @@ def build_filter(
         since=since,
         until=until,
         documents=None if documents is None else _documents(_several(documents), document_ids),
+        undated=bool(filters.get("undated")),
     )
+
+
+def day_of(now: Now, otherwise: date | None) -> date:
+    """The day that counts as today: what is given, else `otherwise`, else the clock's.
+
+    Raises:
+        UsageError: `now` is text that is no date.
+    """
+    if now is None:
+        return otherwise or date.today()
+    if isinstance(now, datetime):
+        return now.date()
+    if isinstance(now, date):
+        return now
+    try:
+        return date.fromisoformat(now)
+    except ValueError:
+        raise UsageError(f"now is {now!r}, which is no date; write it as 2024-01-31.") from None
 
 
 def _documents(names: Collection[str], document_ids: Callable[[Iterable[str]], Collection[int]]) -> frozenset[int]:

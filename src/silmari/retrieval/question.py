@@ -59,6 +59,10 @@ class Question:
         self._analyser = analyser
         self._embedder = embedder
 
+    def prepare(self) -> None:
+        """Derive everything now: several threads that need it next would each do it."""
+        _ = self.tokens, self.vector
+
     @cached_property
     def tokens(self) -> Mapping[str, float]:
         """Tokens with their weights, as `Engine.sparse` takes them."""

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from silmari.providers.calling import Calling
     from silmari.retrieval.search import Searcher
 
-Policy = Literal["auto", "always", "never"]
-POLICIES: tuple[Policy, ...] = ("auto", "always", "never")
+Reranking = Literal["auto", "always", "never"]
+RERANKING: tuple[Reranking, ...] = ("auto", "always", "never")
 # What `Hit.evidence["rerank"]` says of those that came first by a model's choice, or by its questions.
 MODEL, ASKED_BACK = "model", "asked back"
 # Of what a model may put first in the way `graph`, and of what is found for each question that it asks back.
@@ -66,7 +66,7 @@ class Helper:
     """
 
     calling: Calling
-    policy: Policy
+    policy: Reranking
     language: Language
     fresh: Callable[[str], Question]
 
@@ -128,7 +128,7 @@ async def steered(
 
 
 def planned(
-    searcher: Searcher, question: Question, way: Way, k: int, where: Filter, trace: Trace, policy: Policy
+    searcher: Searcher, question: Question, way: Way, k: int, where: Filter, trace: Trace, policy: Reranking
 ) -> Plan:
     """What a model is to be asked before a search, if anything."""
     if way == "expansion":
