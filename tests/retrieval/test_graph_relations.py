@@ -76,7 +76,9 @@ def test_passages_that_have_an_entity_in_common_say_so(tmp_path: Path) -> None:
     with KnowledgeBase.open(tmp_path / "kb", embedder="none") as base:
         hits = filled(base).search("여울철공소", way="graph", k=2)
         assert ids(hits) == ["작업장", "사람"]
-        start, here, alias, end = hits[1].evidence["path"]
+        start, before, here, alias, after, end = hits[1].evidence["path"]
+        assert "오만석" in before["text"] and before["passage_id"] == hits[0].passage.id
+        assert "오만석 회장" in after["text"] and after["passage_id"] == hits[1].passage.id
         assert start["passage_id"] == hits[0].passage.id and end == {"passage_id": hits[1].passage.id}
         assert (here["entity"], here["link"]) == ("오만석", "given")
         assert (alias["entity"], alias["link"]) == ("오만석 회장", "alias")

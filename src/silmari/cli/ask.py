@@ -96,7 +96,8 @@ def show(pieces: Any, explain: bool = False) -> Any:
         for cited in answer.sources:
             place = where(cited.source.locator, "ko" if korean else "en")
             dated = f", {cited.source.date}" if cited.source.date else ""
-            out.print(f"[{cited.n}] {cited.source.title}{dated}" + (f", {place}" if place else ""), soft_wrap=True)
+            title = cited.source.title or shown(cited.source.uri)
+            out.print(f"[{cited.n}] {title}{dated}" + (f", {place}" if place else ""), soft_wrap=True)
             taken = f"  ({tier_told(cited.tier)})" if cited.tier else ""
             out.print(f"    {shown(cited.source.uri)}{taken}", style="dim", soft_wrap=True)
             for other in cited.source.also:

@@ -80,7 +80,7 @@ def _tell(names: Two, verdict: str | None, as_json: bool) -> None:
 
 def _show(entity: EntityInfo) -> None:
     out = console()
-    counts = f"{entity.relations:,} relations in {entity.passages:,} passages"
+    counts = f"{_counted(entity.relations, 'relation')} in {_counted(entity.passages, 'passage')}"
     out.print(f"{entity.name}  ({counts})", style="bold", soft_wrap=True)
     others = [f"{name} ({uses:,})" for name, uses in entity.spellings.items() if name != entity.name]
     if others:
@@ -91,6 +91,10 @@ def _show(entity: EntityInfo) -> None:
         out.print(f"  and {len(entity.aliases) - _SHOWN_ALIASES:,} more, see --json")
     if entity.apart:
         out.print(f"  not {_some(entity.apart, _SHOWN_SPELLINGS)}", soft_wrap=True)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _some(names: list[str] | tuple[str, ...], count: int) -> str:

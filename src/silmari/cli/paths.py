@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from silmari.cli.common import where
+from silmari.cli.common import shown, where
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -39,6 +39,9 @@ def _step(step: Mapping[str, Any], *, last: bool) -> str:
     if last:
         return "this passage"
     if "passage_id" in step:
-        title, place = step.get("title") or step.get("uri") or f"passage {step['passage_id']}", where(step["locator"])
+        title, place = (
+            step.get("title") or shown(step.get("uri", "")) or f"passage {step['passage_id']}",
+            where(step["locator"]),
+        )
         return f"{title}, {place}" if place else str(title)
     return ", ".join(f"{name} {value}" for name, value in step.items())

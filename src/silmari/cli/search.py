@@ -92,7 +92,8 @@ def search(
         place = where(source.locator)
         dated = f", {source.date}" if source.date else ""
         similarity = "–" if hit.similarity is None else f"{hit.similarity:.3f}"
-        out.print(f"{hit.rank}. {source.title}{dated}" + (f", {place}" if place else ""), style="bold", soft_wrap=True)
+        title = source.title or shown(source.uri)
+        out.print(f"{hit.rank}. {title}{dated}" + (f", {place}" if place else ""), style="bold", soft_wrap=True)
         out.print(f"   relevance {hit.relevance:.2f}  similarity {similarity}  score {hit.score:.3f}", style="dim")
         taken = f"  ({tier_told(hit.evidence['tier'])})" if "tier" in hit.evidence else ""
         out.print(f"   {shown(source.uri)}{taken}", style="dim", soft_wrap=True)

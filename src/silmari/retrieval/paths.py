@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
 
 from silmari.graph.links import Link
 from silmari.model import Entity, Passage, Relation, Source
@@ -12,28 +12,49 @@ from silmari.retrieval.chains import Chain
 from silmari.retrieval.seeds import Meeting
 from silmari.retrieval.tracks import FactShelf
 
+
+class RelationShelf(FactShelf, Protocol):
+    """What telling a meeting needs of the catalog."""
+
+    def relations_of(self, passage_ids: Collection[int]) -> Mapping[int, Sequence[Relation]]:
+        """The relations that passages state; passages without any are left out."""
+
+
 Found = Mapping[int, tuple[Passage, Source]]
 Step = dict[str, Any]
 
 
-def tell_links(links: Mapping[int, Link | Meeting], found: Found, shelf: FactShelf) -> dict[int, list[Step]]:
+def tell_links(
+    links: Mapping[int, Link | Meeting],
+    found: Found,
+    shelf: RelationShelf,
+    close: Callable[[Sequence[int]], Mapping[int, float]],
+) -> dict[int, list[Step]]:
     """From the passage that the question leads to, over what both have in common, to this passage.
+
+    Where relations of both meet in an entity, those closest to the question are told on either side of it.
 
     Args:
         links: Through what each passage was reached.
         found: The passages, and those that they were reached from; others are passed over.
-        shelf: Has the spellings of entities.
+        shelf: Has the spellings of entities and relations.
+        close: Cosines of question and relations; those without a vector are left out.
     """
     met = [link for link in links.values() if isinstance(link, Meeting)]
+    stated = shelf.relations_of(sorted({link.source for link in met} | {*links})) if met else {}
+    cosines = close(sorted({one.id for relations in stated.values() for one in relations})) if stated else {}
     entities = shelf.entities(sorted({end for link in met for end in (link.entity, link.other)})) if met else {}
     told: dict[int, list[Step]] = {}
     for item, link in links.items():
         if item not in found or link.source not in found:
             continue
         first, source = found[link.source]
-        middle = (
-            _names(link, entities) if isinstance(link, Meeting) else [_spelled(link, found[item][0], first, source)]
-        )
+        if isinstance(link, Meeting):
+            before = _closest(stated.get(link.source, ()), link.entity, cosines, link.source)
+            after = _closest(stated.get(item, ()), link.other, cosines, item)
+            middle = [*before, *_names(link, entities), *after]
+        else:
+            middle = [_spelled(link, found[item][0], first, source)]
         start = {"passage_id": first.id, "uri": source.uri, "title": source.title, "locator": dict(source.locator)}
         told[item] = [start, *middle, {"passage_id": item}]
     return told
@@ -78,6 +99,15 @@ def _chained(chain: Chain, relations: Mapping[int, Relation], entities: Mapping[
         stated = item if item in relation.passages else relation.passages[0]
         steps.append({"relation": relation.predicate, "id": relation.id, "text": relation.text, "passage_id": stated})
     return steps
+
+
+def _closest(relations: Sequence[Relation], entity: int, cosines: Mapping[int, float], passage: int) -> list[Step]:
+    """Of the relations of a passage that tie an entity, the one closest to the question."""
+    tying = [one for one in relations if entity in (one.subject_id, one.object_id)]
+    if not tying:
+        return []
+    best = max(tying, key=lambda one: cosines.get(one.id, -1.0))
+    return [{"relation": best.predicate, "id": best.id, "text": best.text, "passage_id": passage}]
 
 
 def _names(link: Meeting, entities: Mapping[int, Entity]) -> list[Step]:

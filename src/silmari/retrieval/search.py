@@ -18,17 +18,16 @@ from silmari.retrieval.dense import dense
 from silmari.retrieval.distinct import distinct
 from silmari.retrieval.expanding import Expander
 from silmari.retrieval.graph import FUSED, Graphed, graph
-from silmari.retrieval.paths import tell_chains, tell_links
+from silmari.retrieval.paths import RelationShelf, tell_chains, tell_links
 from silmari.retrieval.question import Question
 from silmari.retrieval.relevance import coverage, relevance
 from silmari.retrieval.seeds import Known, Meeting
 from silmari.retrieval.sparse import Scored, sparse
 from silmari.retrieval.steer import NOTHING, Steer, marked, put_first
 from silmari.retrieval.trace import Trace
-from silmari.retrieval.tracks import FactShelf
 
 
-class Shelf(FactShelf, Protocol):
+class Shelf(RelationShelf, Protocol):
     """What a search needs of the catalog."""
 
     def passages(self, ids: Sequence[int]) -> Mapping[int, tuple[Passage, Source]]:
@@ -227,7 +226,9 @@ class Searcher:
             elif item in tokens:
                 weights = weights if weights is not None else self.weights(question)
                 support[item] = coverage(weights, tokens[item].split())
-        paths = tell_links(links, found, self.shelf) | tell_chains(chains, found, self.shelf)
+        paths = tell_links(links, found, self.shelf, partial(self._close, question)) | tell_chains(
+            chains, found, self.shelf
+        )
         hits: list[Hit] = []
         for item in kept:
             if item not in found:
@@ -245,6 +246,10 @@ class Searcher:
                 backing = max(backing, self._backing(links.get(item), chains.get(item), support))
             hits.append(Hit(len(hits) + 1, way, passage, source, scores[item], similarity.get(item), backing, evidence))
         return hits
+
+    def _close(self, question: Question, relations: Sequence[int]) -> Mapping[int, float]:
+        """Cosines of question and relations."""
+        return {} if question.vector is None else self.engine.similarity("relation", question.vector, relations)
 
     def _backing(self, link: Link | Meeting | None, chain: Chain | None, support: Mapping[int, float]) -> float:
         """The relevance of what led to a passage: of another passage, or of the closest relation of a chain."""
