@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from engine_openers import OPENERS
+from engine_openers import OPENERS, SLOW
 
 from silmari.engine.base import Engine
 
+KINDS = [*sorted(OPENERS), *(pytest.param(name, marks=[pytest.mark.slow]) for name in sorted(SLOW))]
 
-@pytest.fixture(params=sorted(OPENERS))
+
+@pytest.fixture(params=KINDS)
 def open_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Engine]]:
     """Opens the same engine each time it is called: filled once, found again. One is open at a time."""
     opened: list[Engine] = []
@@ -19,7 +21,7 @@ def open_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Call
     def opener() -> Engine:
         if opened:
             opened.pop().close()
-        opened.append(OPENERS[request.param](tmp_path))
+        opened.append({**OPENERS, **SLOW}[request.param](tmp_path))
         return opened[-1]
 
     yield opener

@@ -12,7 +12,8 @@ def open_engine(url: str, folder: Path) -> Engine:
     """Open the engine that a URL names, for reading; see `Engine.lead`.
 
     Args:
-        url: ``local``.
+        url: ``local``, ``milvus:PATH`` (Milvus Lite) or ``milvus+http(s)://HOST:PORT``; what may follow, see
+            `silmari.engine.milvus_link.parse`.
         folder: Of the knowledge base.
 
     Raises:
@@ -22,4 +23,9 @@ def open_engine(url: str, folder: Path) -> Engine:
         from silmari.engine.local import LocalEngine
 
         return LocalEngine(folder / "engine", writable=False)
-    raise UsageError(f"There is no engine named {url!r}; the engines are: local.")
+    if url.startswith(("milvus:", "milvus+")):
+        from silmari.engine.milvus import MilvusEngine
+        from silmari.engine.milvus_link import parse
+
+        return MilvusEngine(parse(url, folder), folder, writable=False)
+    raise UsageError(f"There is no engine named {url!r}; the engines are: local, milvus:PATH, milvus+http://HOST:PORT.")
