@@ -133,7 +133,7 @@ class _Checks:
         self._thinking = _Thinking()
         known = "\n".join(piece.hit.passage.context + "\n" + piece.text for piece in fitted.pieces)
         self._leak = LeakGuard(prompt.secret, [prompt.canary], known=known)
-        self._script = ScriptGuard(f"{question}\n{known}", "hangul" if language == "ko" else "latin")
+        self._script = ScriptGuard(f"{question}\n{known}")
         self._citations = CitationStream(len(self._contents))
         self._links = LinkGuard(self._content, LINK_REMOVED[language])
         self._waiting: list[str] | None = []

@@ -304,11 +304,11 @@ class ScriptGuard:
 
     Args:
         known: Question and sources; three letters of a writing are free for each that stands there, and a dozen.
-        spoken: The writing of the question, always free.
+            Latin letters and Hangul are always free: models answer in either.
     """
 
-    def __init__(self, known: str, spoken: str) -> None:
-        self._free = {spoken: 1 << 60}
+    def __init__(self, known: str) -> None:
+        self._free = {"latin": 1 << 60, "hangul": 1 << 60}
         for match in _SCRIPTS.finditer(known):
             self._free[match.lastgroup or ""] = self._free.get(match.lastgroup or "", _SCRIPT_FREE) + 3
         self.tripped = False
