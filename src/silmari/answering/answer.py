@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from silmari.language.normalise import visible
 from silmari.model import Hit, Source
 
 
