@@ -93,7 +93,8 @@ def build(
     for earlier, answer in history:
         messages += [HumanMessage(_plain(earlier)), AIMessage(_MARKS.sub("", _plain(answer)))]
     messages.append(HumanMessage(f"{sources}\n\n{_QUESTION[language]}{_plain(asked)}"))
-    return Prompt(tuple(messages), rules, word)
+    # The sentence itself the answer may say.
+    return Prompt(tuple(messages), f"{rules}\n{_NOT_FOUND_RULE[language].format(sentence='')}", word)
 
 
 def _source(piece: Piece, tag: str) -> str:

@@ -159,7 +159,7 @@ class LeakGuard:
         steps = _shifts(_letters(secret))
         # Half of a run is enough here: chance does not make it, and Korean rules hold few Latin letters.
         every = [steps, _mirrored(steps), steps[::-1], _mirrored(steps)[::-1]]
-        self._shifted = [_Follower(_END.join(every), 40)] if "shifted" in self._views else []
+        self._shifted = [_Follower(_END.join(every), 40, known=_shifts(_letters(known)))] if "shifted" in self._views else []
         self._exact += (
             [_Follower(_END.join(codecs.encode(squeezed(word), "rot13") for word in words), _CANARY, 3)]
             if words and self._shifted
@@ -174,7 +174,8 @@ class LeakGuard:
         self._coded = self._pair(squeezed, secret, words, known) if "codes" in self._views else []
         self._ids: dict[str, str] = {}
         keys = "".join(self._id(word) for word in re.findall(r"\w+", secret)) if "words" in self._views else ""
-        self._by_word = [_Follower(_END.join((keys, keys[::-1])), _WORDS, 3)] if keys else []
+        free = "".join(self._id(word) for word in re.findall(r"\w+", known)) if keys else ""
+        self._by_word = [_Follower(_END.join((keys, keys[::-1])), _WORDS, 3, known=free)] if keys else []
         self._begun = ""
         self._begun_at = 0
 
