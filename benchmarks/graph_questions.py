@@ -1,6 +1,6 @@
 """A graph question end to end, question vector included, beside a dense one; on evaluation sets with given triplets.
 
-The sets lie in ``../shared/data`` beside the project, or in ``SILMARI_SHARED``; without them there is nothing to measure.
+The sets lie in ``../shared/data`` beside the project, or in ``SILMARI_SHARED``; without them nothing is measured.
 Their bases are built in the cache folder first, which takes minutes.
 """
 
