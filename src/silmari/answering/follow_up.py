@@ -101,8 +101,8 @@ _SENTENCE_EN = re.compile(
     re.I,
 )
 _BARE_EN = frozenset(
-    "why when where who whom how much many old long big tall far often exactly so and then since by to with for what else not "
-    "which one ones come more further details is was".split()
+    "why when where who whom how much many old long big tall far often exactly so and then since by to with for what "
+    "else not which one ones come more further details is was".split()
 )
 _BARE_KO = re.compile(r"^(?:왜|언제|어디|어디서|얼마|누가|누구|어떻게|몇)\S{0,4}\s*[?？]?$|^(?:더\s*)?자세히\S*")
 
@@ -145,7 +145,7 @@ def _one(question: str, told: Sequence[Turn], names: Names) -> str:
         return _completed(body, told, names, korean)
     last = told[-1][0]
     name = _meant(told, names)
-    if not korean or _BARE_KO.match(body) and len(body.split()) < 2 or name is None:
+    if not korean or (_BARE_KO.match(body) and len(body.split()) < 2) or name is None:
         return f"{last} {body}"
     return f"{name} {body}"
 
