@@ -37,7 +37,9 @@ def base(tmp_path: Path, service: StandIn) -> Iterator[KnowledgeBase]:
 
 
 def right(results: list[Any]) -> bool:
-    return all(isinstance(one, Answer) and str(n * 3) in one.text for n, one in zip(range(100, 110), results, strict=True))
+    return all(
+        isinstance(one, Answer) and str(n * 3) in one.text for n, one in zip(range(100, 110), results, strict=True)
+    )
 
 
 def test_at_once_takes_about_as_long_as_one(base: KnowledgeBase, service: StandIn) -> None:

@@ -45,8 +45,8 @@ _SHORT_KO = {"그건": "는", "이건": "는", "그게": "가", "이게": "가"}
 _POINTS_EN = re.compile(
     r"\b(?P<whose>his|their|its|her(?=\s+(?!in\b|at\b|on\b|as\b|to\b|and\b|after\b|before\b|from\b)\w))\b"
     r"|\b(?P<one>he|she|him|her|it|they|them|theirs|hers"
-    r"|(?:that|this|the same|those|these|said)\s+(?P<head>person|man|woman|king|queen|writer|company|firm|organi[sz]ation"
-    r"|team|place|city|country|town|product|model|book|film|movie|song|document|contract|policy|rule|event|war"
+    r"|(?:that|this|the same|those|these|said)\s+(?P<head>person|man|woman|king|queen|writer|company|firm"
+    r"|organi[sz]ation|team|place|city|country|town|product|model|book|film|movie|song|document|contract|policy|rule|event|war"
     r"|school|university|building|project|service|system|one|ones)"
     r"|(?:that|this)(?=\s*[?.!]|\s*$))(?!\w)"
     r"|(?<!is\s)(?<!are\s)(?<!was\s)(?<!were\s)\b(?P<there>there)\b(?!\s+(?:is|are|was|were|a|an|any)\b)",
@@ -77,7 +77,8 @@ _OF_PLACES = re.compile(r"거기|저기|여기|[그이저]곳|장소|나라|국�
 _TRAIT = re.compile(
     r"(?:매출액?|이익|손실|비용|예산|가격|단가|금액|요금|수수료|급여|연봉|인구|면적|크기|무게|높이|길이|수도|위치|주소|전화번호|번호"
     r"|연락처|이메일|메일|담당자?|책임자|대표|사장|회장|원장|팀장|이름|생일|나이|직업|고향|국적|학력|기간|기한|마감일?|날짜|시간|순위|점수"
-    r"|비율|수량|재고|인원|직원 ?수|종업원|설립일?|창립일?|설립자|창업자|발명가?|저자|작가|감독|출판사|제조사|보증|결과|이유|원인|목적|장점"
+    r"|비율|수량|재고|인원|직원 ?수|종업원|설립일?|창립일?|설립자|창업자|발명가?|저자|작가|감독"
+    r"|출판사|제조사|보증|결과|이유|원인|목적|장점"
     r"|단점|특징|기능|성능|용량|색상|종류|방법|절차|조건|내용|의미|역사|규모|아버지|어머니|아들|딸|아내|남편|배우자|부모|형제|후계자|전임자|후임자?)$"
 )
 _IDLE = re.compile(
@@ -85,7 +86,8 @@ _IDLE = re.compile(
     r"|그때|당시|때|중|외|밖|다음|이후|이전|그 후|후|전|자세히|설명|또)$"
 )
 _JOSA = re.compile(
-    r"(?:에서는|에게는|에서도|으로는|의 경우(?:에?는|엔)?|에는|로는|은요|는요|이랑은|랑은|은|는|이|가|도|을|를|의|엔|에|에서|로|으로|요)$"
+    r"(?:에서는|에게는|에서도|으로는|의 경우(?:에?는|엔)?|에는|로는|은요|는요|이랑은|랑은"
+    r"|은|는|이|가|도|을|를|의|엔|에|에서|로|으로|요)$"
 )
 _TOPIC = re.compile(r"(?:은|는|도|엔|에서는|에는|은요|는요|의 경우(?:에?는|엔)?)\s*[?？]?\s*$")
 _DIGITS = dict(zip("0123456789", "영일이삼사오육칠팔구", strict=True))
