@@ -12,9 +12,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from standin import StandIn  # noqa: E402  - the tests' service on loopback
-
-from silmari.knowledge_base import KnowledgeBase  # noqa: E402
+from silmari.knowledge_base import KnowledgeBase
+from standin import StandIn
 
 LATENCY = 1.0
 QUESTIONS = 10

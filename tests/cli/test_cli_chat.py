@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -111,6 +112,7 @@ def test_in_a_terminal_ctrl_c_stops_the_answer_and_ctrl_d_leaves(folder: Path, s
         seen += _until(master, b"Stopped.")
         os.write(master, f"{FIRST}\n".encode())
         seen += _until(master, "출처".encode())
+        seen += _until(master, b"> ")
         os.write(master, b"\x04")
         assert process.wait(20) == 0
         os.close(master)
@@ -120,7 +122,7 @@ def test_in_a_terminal_ctrl_c_stops_the_answer_and_ctrl_d_leaves(folder: Path, s
 def _until(terminal: int, wanted: bytes) -> bytes:
     seen = b""
     while wanted not in seen:
-        piece = os.read(terminal, 4096)
-        assert piece, seen
-        seen += piece
+        ready, _, _ = select.select([terminal], [], [], 20)
+        assert ready, seen
+        seen += os.read(terminal, 4096)
     return seen
