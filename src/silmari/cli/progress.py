@@ -30,6 +30,7 @@ _NAMES = {
     "relations": "Making vectors of relations",
     "questions": "Embedding questions",
     "search": "Asking questions",
+    "answers": "Answering questions",
 }
 
 
