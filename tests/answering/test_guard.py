@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from silmari.answering.guard import LeakGuard, LinkGuard, canary, harmless, neutralise
+from silmari.answering.guard import LinkGuard, canary, harmless, neutralise
+from silmari.language.leaks import LeakGuard
 
 CONTENTS = {1: "자세한 것은 https://good.example/a?b=1를 보라. [site](https://good.example/c)", 2: "nothing here"}
 SECRET = (

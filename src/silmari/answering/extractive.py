@@ -19,6 +19,7 @@ from silmari.answering.ranking import (
     score,
     unanswering,
 )
+from silmari.answering.orders import asks_for_instructions, is_order
 from silmari.answering.surroundings import incomplete, is_piped, leans_back, stands_in_list
 from silmari.answering.units import Unit, is_safe, narrow, parts
 from silmari.answering.wording import NOT_FOUND, language_of
@@ -66,7 +67,9 @@ def extract(
     if lacking is not None:
         return nothing(question, trace, f"the question names {lacking}, which no passage found mentions")
     passages = [open_passage(hit, order, asked_text, tokens) for order, hit in enumerate(used)]
-    candidates = gather(passages, asked, tokens)
+    # What a document orders a model to do is no answer, unless orders are what the question is about.
+    wary = not is_order(asked_text) and not asks_for_instructions(asked_text)
+    candidates = [one for one in gather(passages, asked, tokens) if not (wary and is_order(one.unit.text))]
     if not candidates:
         return nothing(question, trace, "the passages found hold nothing that can be quoted")
     score(candidates, passages, asked)
@@ -124,7 +127,9 @@ def _compose(
     orders = dict.fromkeys([*(order for order, _ in chain), *(each.order for each in chosen)])
     for number, order in enumerate(orders, start=1):
         passage = passages[order]
-        shown = [_narrowed(passage.units[place], passage, asked, tokens) for place in sorted(passage.chosen)]
+        own = {each.place for each in chosen if each.order == order}
+        places = [place for place in sorted(passage.chosen) if place in own or not is_order(passage.units[place].text)]
+        shown = [_narrowed(passage.units[place], passage, asked, tokens) for place in places]
         border = "\n" if passage.table or any(is_piped(unit.text) for unit in shown) else " "
         lines.append(border.join(f"{unit.text} [{number}]" for unit in shown))
         best = next((each.unit for each in chosen if each.order == order), shown[0])
@@ -172,7 +177,7 @@ def _narrowed(unit: Unit, passage: FoundPassage, asked: Asked, tokens: Callable[
 def _quote(content: str, shown: list[Unit], best: Unit) -> str:
     """One exact slice that holds all that is shown, or, where that is long, the best piece alone."""
     start, end = shown[0].start, max(unit.end for unit in shown)
-    if end - start <= _MAX_QUOTE_CHARS and is_safe(content[start:end]):
+    if end - start <= _MAX_QUOTE_CHARS and is_safe(content[start:end]) and not is_order(content[start:end]):
         return content[start:end]
     inside = next((unit for unit in shown if best.start <= unit.start and unit.end <= best.end), shown[0])
     return content[inside.start : inside.end]
