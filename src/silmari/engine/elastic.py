@@ -51,8 +51,8 @@ class _State:
     seq: int
     layout: int
     analysis: str
-    indices: Mapping[str, str]
-    dims: Mapping[str, int]
+    indices: Mapping[Kind, str]
+    dims: Mapping[Kind, int]
 
 
 class ElasticEngine:
@@ -106,9 +106,7 @@ class ElasticEngine:
         with self._lock, self._writing():
             state = self._load()
             if state is None:
-                raise KnowledgeBaseError(
-                    "The search index was never filled or is damaged: rebuild it with reindex."
-                )
+                raise KnowledgeBaseError("The search index was never filled or is damaged: rebuild it with reindex.")
             fresh = [change for change in changes if change.seq > state.seq]
             if not fresh:
                 return
@@ -263,9 +261,7 @@ class ElasticEngine:
 
     def _actions(self, latest: Mapping[tuple[Kind, int], Record | None]) -> Iterator[Action]:
         for (kind, id), record in latest.items():
-            yield Action.of(
-                self._alias[kind], id, None if record is None else queries.source(record), f"{kind} {id}"
-            )
+            yield Action.of(self._alias[kind], id, None if record is None else queries.source(record), f"{kind} {id}")
 
     def _found(self, kind: Kind, k: int, **asked: Json) -> list[tuple[int, float]]:
         """Ids and the server's scores, best first, equal ones by id."""
@@ -305,7 +301,7 @@ class ElasticEngine:
         return [int(answer["hits"]["total"]["value"]) for answer in answers]
 
 
-def _dims(latest: Mapping[tuple[Kind, int], Record | None], held: Mapping[str, int]) -> dict[str, int]:
+def _dims(latest: Mapping[tuple[Kind, int], Record | None], held: Mapping[Kind, int]) -> dict[Kind, int]:
     """The length of each kind's vectors after these changes, which are all checked before one is written."""
     dims = dict(held)
     for (kind, _), record in latest.items():

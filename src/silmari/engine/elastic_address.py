@@ -71,11 +71,6 @@ def parse(url: str, api_key: str | None = None) -> Address:
         raise UsageError(f"The file {ca_certs} that ca_certs names in the engine's URL is not there: check the path.")
     if ca_certs is not None and scheme == "http":
         raise UsageError("The engine's URL has ca_certs but no encryption: begin it with elasticsearch+https.")
-    analysis, refresh = options.get("analysis", "blanks"), options.get("refresh", "now")
-    if analysis != "blanks" and analysis != "nori":
-        raise UsageError("The option analysis in the engine's URL is unknown: it is blanks or nori.")
-    if refresh != "now" and refresh != "later":
-        raise UsageError("The option refresh in the engine's URL is unknown: it is now or later.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return Address(
         url=f"{scheme}://{host}:{port or 9200}",
@@ -84,11 +79,11 @@ def parse(url: str, api_key: str | None = None) -> Address:
         api_key=key or (None if login else api_key) or None,
         login=login,
         ca_certs=ca_certs,
-        analysis=analysis,
+        analysis="nori" if _chosen(options, "analysis", ("blanks", "nori")) == "nori" else "blanks",
         timeout=_number(options, "timeout", 30.0, least=0.1),
         shards=int(_number(options, "shards", 1, least=1)),
         replicas=int(_number(options, "replicas", 0, least=0)) if "replicas" in options else None,
-        refresh=refresh,
+        refresh="later" if _chosen(options, "refresh", ("now", "later")) == "later" else "now",
     )
 
 
@@ -100,6 +95,13 @@ def _options(parts: SplitResult) -> Mapping[str, str]:
                 f"The option {name} in the engine's URL is unknown: Elasticsearch has {', '.join(_OPTIONS)}."
             )
     return options
+
+
+def _chosen(options: Mapping[str, str], name: str, choices: tuple[str, str]) -> str:
+    chosen = options.get(name, choices[0])
+    if chosen not in choices:
+        raise UsageError(f"The option {name} in the engine's URL is unknown: it is {' or '.join(choices)}.")
+    return chosen
 
 
 def _secrets(parts: SplitResult) -> tuple[str | None, tuple[str, str] | None]:

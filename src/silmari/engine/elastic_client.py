@@ -33,7 +33,7 @@ class IndexGoneError(KnowledgeBaseError):
 class _Compatible(Transport):
     """Speaks version 8 of the interface, which servers 8 and 9 both understand; client 9 alone would say 9."""
 
-    def perform_request(self, method: str, target: str, **options: Any) -> TransportApiResponse:  # type: ignore[override]
+    def perform_request(self, method: str, target: str, **options: Any) -> TransportApiResponse:
         headers = options.get("headers")
         if isinstance(headers, Mapping):
             spoken = {name: _VERSION.sub("compatible-with=8", str(value)) for name, value in headers.items()}
@@ -172,7 +172,8 @@ def _send(client: Elasticsearch, part: Sequence[Action]) -> None:
     while True:
         patient = time.monotonic() + pause < until
         try:
-            answer = client.bulk(operations=[line for action in left for line in action.lines])
+            lines: Any = [line for action in left for line in action.lines]
+            answer = client.bulk(operations=lines)
         except ApiError as problem:
             if problem.meta.status not in {429, 503} or not patient or "flood" in reason(problem.body):
                 raise

@@ -97,6 +97,8 @@ def limits(where: Filter) -> list[Json] | None:
     if where.since or where.until:
         bounds = {"gte": day_number(where.since), "lte": day_number(where.until)}
         clauses.append({"range": {"day": {name: day for name, day in bounds.items() if day is not None}}})
+    if where.undated:
+        clauses.append({"bool": {"must_not": [{"exists": {"field": "day"}}]}})
     if where.categories == frozenset() or where.documents == frozenset():
         return None
     return clauses
