@@ -8,7 +8,7 @@ import platform
 import sys
 from typing import Any
 
-NAMES = ("startup", "memory", "engine", "reading_tables", "reading_pdf", "embedding", "graph")
+NAMES = ("startup", "memory", "engine", "reading_tables", "reading_pdf", "embedding", "graph", "graph_questions")
 
 
 def main(names: list[str]) -> None:
