@@ -74,8 +74,11 @@ class Server:
     def kill(self) -> None:
         self._end(signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
 
-    def stop(self) -> None:
+    def end(self) -> None:
         self._end(signal.SIGTERM)
+
+    def stop(self) -> None:
+        self.end()
         if self._own:
             shutil.rmtree(self._folder, ignore_errors=True)
 

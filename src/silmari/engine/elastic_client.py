@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ PATIENCE = 120.0
 _PAUSE = 0.2
 _LONGEST_PAUSE = 10.0
 _VERSION = re.compile(r"compatible-with=\d+")
+# Without a handler of anyone's, failed connections would be printed with a traceback besides being raised.
+logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
 
 
 class IndexGoneError(KnowledgeBaseError):
