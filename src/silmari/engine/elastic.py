@@ -163,7 +163,7 @@ class ElasticEngine:
         unit = queries.question(vector, now.dims[kind], kind)
         if clauses is None or k < 1:
             return []
-        # With vectors of the kind, no search is needed to tell that few of them pass the filter.
+        # A graph may miss what a filter leaves few of; counting them first tells whether to look at all of them.
         (allowed,) = self._counted([(kind, {"bool": {"filter": [HAS_VECTOR, *clauses]}})])
         if allowed <= (EXACT_ALLOWED if clauses else EXACT_ROWS):
             found = self._found(kind, k, query=queries.exact(unit, clauses)) if allowed else []
