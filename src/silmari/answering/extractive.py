@@ -10,6 +10,7 @@ from silmari.answering.answer import Answer, Cited
 from silmari.answering.asked import Asked, missing, understand
 from silmari.answering.chained import Place, along_chain
 from silmari.answering.choosing import choose
+from silmari.answering.orders import asks_for_instructions, is_order
 from silmari.answering.ranking import (
     Candidate,
     FoundPassage,
@@ -19,7 +20,6 @@ from silmari.answering.ranking import (
     score,
     unanswering,
 )
-from silmari.answering.orders import asks_for_instructions, is_order
 from silmari.answering.surroundings import incomplete, is_piped, leans_back, stands_in_list
 from silmari.answering.units import Unit, is_safe, narrow, parts
 from silmari.answering.wording import NOT_FOUND, language_of

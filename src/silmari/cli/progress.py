@@ -26,7 +26,6 @@ _NAMES = {
     "read": "Reading files",
     "vectors": "Making vectors",
     "triplets": "Reading relations",
-    "answers": "Asking",
     "relations": "Making vectors of relations",
     "questions": "Embedding questions",
     "search": "Asking questions",
