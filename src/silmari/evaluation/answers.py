@@ -199,10 +199,13 @@ def exact(text: str, gold: str) -> float:
 
 
 def contains(text: str, gold: str) -> float:
-    """1 where the text has the gold answer in it: English as whole words, Korean with blanks aside; else 0."""
+    """1 where the text has the gold answer in it, else 0: blanks aside in Korean, else as whole words.
+
+    A Korean particle may follow at once.
+    """
     if _HANGUL.search(gold):
         return float(plain(gold).replace(" ", "") in plain(text).replace(" ", ""))
-    return float(f" {plain(gold)} " in f" {plain(text)} ")
+    return float(re.search(rf"(?<![a-z0-9]){re.escape(plain(gold))}(?![a-z0-9])", plain(text)) is not None)
 
 
 def f1(text: str, gold: str) -> float:
