@@ -25,7 +25,8 @@ _ORDER = re.compile(
     r"|\b(?:you are now|from now on,? you|act as|pretend (?:to be|that you)|as an ai\b)"
     r"|\bsystem ?(?:message|override) ?:"
     r"|\b(?:answer|reply|respond|say|write)\b[^.\n]{0,30}\b(?:that the answer (?:was|is) not found|not found)\b"
-    r"|(?:너는|당신은) (?:이제|지금부터)|지금부터 (?:너는|당신은)|시스템 ?메시지 ?:|(?:라고|으로)만 (?:답|대답|말)|못했다고 (?:답|대답|말)하(?:라|세요|십시오)"
+    r"|(?:너는|당신은) (?:이제|지금부터)|지금부터 (?:너는|당신은)|시스템 ?메시지 ?:|(?:라고|으로)만 (?:답|대답|말)"
+    r"|못했다고 (?:답|대답|말)하(?:라|세요|십시오)"
     r"|(?:AI|인공지능|챗봇|assistant|chatbot)\w*[:,에는은]* ?[^.\n]{0,40}"
     r"(?:하세요|하라|해라|마세요|must|should (?:say|answer|reply))",
     re.I,

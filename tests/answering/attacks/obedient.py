@@ -1,8 +1,8 @@
 """A model that does whatever anything in its prompt tells it to: the worst case, behind real HTTP.
 
-An order is written ``⟦verb argument⟧`` (``{{verb}}`` in a PDF of Latin letters) in any language around it: a
-real model reads prose, this one only the verb. So that nothing hides an order, it is looked for in every message, also after invisible characters were
-dropped, letters joined, and base64 or rot13 undone.
+An order is written ``⟦verb argument⟧`` (``{{verb}}`` in a PDF of Latin letters) in any language around it: a real
+model reads prose, this one only the verb. So that nothing hides an order, it is looked for in every message, also
+after invisible characters were dropped, letters joined, and base64 or rot13 undone.
 """
 
 from __future__ import annotations
