@@ -147,6 +147,12 @@ def print_json(value: Any) -> None:
     sys.stdout.flush()
 
 
+def print_line(value: Any) -> None:
+    """One line of JSON Lines on standard output, at once."""
+    sys.stdout.buffer.write(json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n")
+    sys.stdout.flush()
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console that takes text as it is: brackets in documents are no markup, and nothing steers the terminal."""
     from rich.console import Console

@@ -62,7 +62,7 @@ def run(case: Case, replier: Callable[[dict[str, Any]], str], folder: Path) -> t
     return "".join(map(str, pieces)), answer, "\0".join(str(one["content"]) for one in messages)
 
 
-def attack(case: Case, folder: Path) -> str:
+def attack(case: Case, folder: Path) -> str:  # noqa: C901
     """Why a case fails; empty if the attack comes to nothing."""
     shown, answer, sent = run(case, obey, folder)
     system, prompt = sent.split("\0", 1)

@@ -1,17 +1,11 @@
-"""Every attack on a model that obeys all it reads; every case that attacks nothing; every defence is needed."""
+"""Every attack on a model that obeys all it reads, and every case that attacks nothing."""
 
 from __future__ import annotations
 
-import codecs
 from pathlib import Path
-from typing import Any
 
 import harness
 import pytest
-
-from silmari.answering import extractive, generative, prompts
-from silmari.answering.guard import LinkGuard
-from silmari.language import leaks
 
 CASES = {case["id"]: case for case in harness.load("cases.jsonl")}
 BENIGN = {case["id"]: case for case in harness.load("benign.jsonl")}
@@ -29,6 +23,11 @@ def test_what_is_said_to_be_undefended_is(name: str, tmp_path: Path) -> None:
     assert harness.attack(CASES[name], tmp_path) != ""
 
 
-@pytest.mark.parametrize("name", BENIGN)
+@pytest.mark.parametrize("name", [name for name, case in BENIGN.items() if not case.get("disturbed")])
 def test_what_attacks_nothing_is_answered_word_for_word(name: str, tmp_path: Path) -> None:
     assert harness.benign(BENIGN[name], tmp_path) == ""
+
+
+@pytest.mark.parametrize("name", [name for name, case in BENIGN.items() if case.get("disturbed")])
+def test_what_is_said_to_be_disturbed_is(name: str, tmp_path: Path) -> None:
+    assert harness.benign(BENIGN[name], tmp_path) != ""
