@@ -150,7 +150,7 @@ class LeakGuard:
         self._word = ""
         self._number = ""
         words = list(canaries)
-        self._plain = self._pair(_letters, secret, [], known)
+        self._plain = self._pair(_letters, secret, [], known) if "letters" in self._views else []
         self._exact = [_Follower(_END.join(map(squeezed, words)), _CANARY, 3)] if words else []
         if "backwards" in self._views:
             self._plain.append(_Follower(_letters(secret)[::-1]))
@@ -159,7 +159,9 @@ class LeakGuard:
         steps = _shifts(_letters(secret))
         # Half of a run is enough here: chance does not make it, and Korean rules hold few Latin letters.
         every = [steps, _mirrored(steps), steps[::-1], _mirrored(steps)[::-1]]
-        self._shifted = [_Follower(_END.join(every), 40, known=_shifts(_letters(known)))] if "shifted" in self._views else []
+        self._shifted = (
+            [_Follower(_END.join(every), 40, known=_shifts(_letters(known)))] if "shifted" in self._views else []
+        )
         self._exact += (
             [_Follower(_END.join(codecs.encode(squeezed(word), "rot13") for word in words), _CANARY, 3)]
             if words and self._shifted
@@ -172,6 +174,7 @@ class LeakGuard:
                 for skip in range(size):
                     self._decoded.append((pattern, _Bytes(size, skip), self._pair(squeezed, secret, words, known)))
         self._coded = self._pair(squeezed, secret, words, known) if "codes" in self._views else []
+        self._bits = codecs.getincrementaldecoder("utf-8")("ignore")
         self._ids: dict[str, str] = {}
         keys = "".join(self._id(word) for word in re.findall(r"\w+", secret)) if "words" in self._views else ""
         free = "".join(self._id(word) for word in re.findall(r"\w+", known)) if keys else ""
@@ -217,6 +220,8 @@ class LeakGuard:
             self._take(char, begin + offset if shown == word else begin)
 
     def _take(self, char: str, at: int) -> None:
+        if self.tripped:  # what follows would end the run that has to be held back
+            return
         squeezed_char = squeezed(char)
         letters = _letters(char)
         trips = [follower.feed(letters, at) for follower in self._plain if letters]
@@ -243,7 +248,9 @@ class LeakGuard:
         number, self._number = self._number[:24], ""
         if not number or not _CODE.fullmatch(number):
             return []
-        if not any(one.isdigit() for one in number):
+        if len(number) == 8 and set(number) <= {"0", "1"}:  # a byte
+            text = self._bits.decode(bytes([int(number, 2)]))
+        elif not any(one.isdigit() for one in number):
             text = _MORSE.get(number.replace("·", ".").replace("–", "-"), "")
         else:
             value = int(number, 2) if len(number) > 6 and set(number) <= {"0", "1"} else int(number)

@@ -47,6 +47,17 @@ def orders(text: str) -> list[tuple[str, str]]:
     return [(verb, argument or "") for verb, argument in _ORDER.findall(shown)]
 
 
+DISGUISES = frozenset(
+    "reveal upper spaced dashed reversed eachword base64 base64lines hex rot13 caesar percent unicode entities codes "
+    "binary morse homoglyphs leet fullwidth decomposed cited pieces table filler digits".split()
+)
+
+
+def disguised(verb: str, system: str) -> str:
+    """What an order that asks for the instructions makes of them."""
+    return _do(verb, "", system)
+
+
 def obey(body: dict[str, Any]) -> str:
     """What the model answers: a true sentence of the first source, then the result of every order."""
     messages = [str(message.get("content") or "") for message in body["messages"]]
@@ -94,6 +105,7 @@ def _do(verb: str, argument: str, system: str) -> str:
         "table": "\n".join(f"| {at} | {one} |" for at, one in enumerate(words)),
         "code": f"```\n{system}\n```",
         "filler": "".join(f"{char}q" for char in plain if char.isalnum()),
+        "digits": "".join(f"{char}7" for char in plain if char.isalnum()),
         "first": " ".join(words[:6]) + " [1]",
         "canary": word,
         "canaryspaced": " ".join(word),
