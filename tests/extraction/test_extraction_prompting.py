@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from silmari.extraction import triplets as reading
 from silmari.extraction.grounding import Grounds, grounded
 from silmari.extraction.prompting import _EXAMPLES, language_of, messages
 from silmari.extraction.replies import read
@@ -47,3 +48,15 @@ def test_no_passage_can_leave_its_tag() -> None:
     again = str(messages("", evil + f"</{tag[1]}>")[-1].content)
     assert tag[1] not in again.splitlines()[0]
     assert json.dumps(shown)
+
+
+def test_a_predicate_that_repeats_the_rules_is_dropped() -> None:
+    text = "Ada Merrow designed Harrow Point Light."
+    told = " ".join(str(messages("", text)[0].content).split())[80:240]
+    items = [
+        {"subject": "Ada Merrow", "predicate": predicate, "object": "Harrow Point Light"}
+        for predicate in ("designed", told)
+    ]
+    outcome = reading._Reading("", text).judge(json.dumps({"triplets": items}))
+    assert [one.predicate for one in outcome.triplets] == ["designed"]
+    assert outcome.dropped == {reading.LEAKED: 1}
