@@ -252,9 +252,8 @@ class Searcher:
         return {} if question.vector is None else self.engine.similarity("relation", question.vector, relations)
 
     def _backing(self, link: Link | Meeting | None, chain: Chain | None, support: Mapping[int, float]) -> float:
-        """The relevance of what led to a passage: of another passage, or of the closest relation of a chain."""
-        if link is not None:
-            return support.get(link.source, 0.0)
+        """The relevance of what led to a passage: of another passage, and of the closest relation of a chain."""
+        backing = 0.0 if link is None else support.get(link.source, 0.0)
         if chain is not None and self.unrelated is not None:
-            return relevance(max(chain.close), self.unrelated())
-        return 0.0
+            backing = max(backing, relevance(max(chain.close), self.unrelated()))
+        return backing
