@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from silmari.background import Background, twin
 from silmari.desk import Desk
-from silmari.errors import UsageError
+from silmari.errors import KnowledgeBaseError, UsageError
 from silmari.extracting import Confirm, Extracting
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
@@ -488,10 +488,16 @@ class KnowledgeBase:
 
     def status(self) -> Status:
         """What is in the base, what is pending, and which files failed."""
+        from silmari.engine import shown
         from silmari.overview import Status
         from silmari.providers.usage import Usage
 
         lag = self._mirror.follow()
+        counts, unreachable = {"texts": 0, "vectors": 0}, ""
+        try:
+            counts = dict(self._mirror.engine.counts())
+        except KnowledgeBaseError as error:  # a server that does not answer; the catalog tells the rest
+            unreachable = str(error)
         found = self.catalog.statistics()
         if calling := self.__dict__.get("_model"):
             calling.save()
@@ -507,10 +513,10 @@ class KnowledgeBase:
             skipped=tuple((file.path, file.reason or "") for file in found.skipped),
             failed_extractions=tuple(self.catalog.extraction_failures()),
             embedder=self.embedder.fingerprint if self.embedder else None,
-            engine=self.settings.engine,
-            engine_counts=self._mirror.engine.counts(),
+            engine=shown(self.settings.engine),
+            engine_counts=counts,
             lag=lag,
-            notes=tuple(note for note in (self._missing, self._mirror.problem) if note),
+            notes=tuple(dict.fromkeys(note for note in (self._missing, self._mirror.problem, unreachable) if note)),
             usage={model: Usage.of(counts) for model, counts in self.catalog.usage().items()},
         )
 

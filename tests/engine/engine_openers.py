@@ -14,4 +14,10 @@ def _local(folder: Path) -> Engine:
     return LocalEngine(folder / "engine")
 
 
-OPENERS: dict[str, Callable[[Path], Engine]] = {"local": _local}
+def _elastic(folder: Path) -> Engine:
+    from elastic_server import elastic
+
+    return elastic(folder)
+
+
+OPENERS: dict[str, Callable[[Path], Engine]] = {"local": _local, "elastic": _elastic}

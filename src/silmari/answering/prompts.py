@@ -85,7 +85,7 @@ def build(
     texts = [piece.text for piece in pieces]
     word = canary(asked, *texts)
     # A tag that nobody who wrote one of the documents can have guessed, so that none can close it.
-    tag = "source-" + hashlib.blake2b(word.encode(), digest_size=4).hexdigest()
+    tag = "source-" + hashlib.blake2b(word.encode(), digest_size=8).hexdigest()
     rules = _RULES[language].format(tag=f"<{tag}>", canary=word)
     unfound = _NOT_FOUND_RULE[language].format(sentence=NOT_FOUND[language])
     sources = "\n".join(_source(piece, tag) for piece in pieces)
