@@ -43,13 +43,13 @@ def right(results: list[Any]) -> bool:
 
 
 def test_at_once_takes_about_as_long_as_one(base: KnowledgeBase, service: StandIn) -> None:
+    base.ask("What does part MX-105 cost in dollars?")  # loads what is loaded once
     service.behaviour, service.delay = "slow", 0.4
-    base.search(QUESTIONS[0])
     start = time.perf_counter()
     results = base.ask_many(QUESTIONS, concurrency=10)
     assert right(results)
     assert time.perf_counter() - start < 2.0  # one by one: at least 4 s
-    assert service.most_in_flight == 10
+    assert 5 < service.most_in_flight <= 10
 
 
 def test_never_more_than_allowed_are_in_flight(base: KnowledgeBase, service: StandIn) -> None:

@@ -102,27 +102,39 @@ def test_in_a_terminal_ctrl_c_stops_the_answer_and_ctrl_d_leaves(folder: Path, s
         command(folder, "--llm", "openai:any"), stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True
     ) as process:
         os.close(slave)
-        seen = _until(master, b"> ")
-        os.write(master, f"{FIRST}\n".encode())
-        deadline = time.monotonic() + 20
-        while not service.requests and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        seen += _until(master, b"Stopped.")
-        os.write(master, f"{FIRST}\n".encode())
-        seen += _until(master, "출처".encode())
-        seen += _until(master, b"> ")
-        os.write(master, b"\x04")
-        assert process.wait(20) == 0
-        os.close(master)
-    assert b"Traceback" not in seen
+        try:
+            screen = Screen(master)
+            screen.until(b"> ")
+            os.write(master, f"{FIRST}\n".encode())
+            deadline = time.monotonic() + 20
+            while not service.requests and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            screen.until(b"Stopped.")
+            os.write(master, f"{FIRST}\n".encode())
+            screen.until("출처".encode())
+            screen.until(b"> ")
+            os.write(master, b"\x04")
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
+            os.close(master)
+    assert b"Traceback" not in screen.seen
 
 
-def _until(terminal: int, wanted: bytes) -> bytes:
-    seen = b""
-    while wanted not in seen:
-        ready, _, _ = select.select([terminal], [], [], 20)
-        assert ready, seen
-        seen += os.read(terminal, 4096)
-    return seen
+class Screen:
+    """What a terminal shows; `until` goes on where the last one ended."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self.seen = b""
+        self._from = 0
+
+    def until(self, wanted: bytes) -> None:
+        """Wait for a text."""
+        while (found := self.seen.find(wanted, self._from)) < 0:
+            ready, _, _ = select.select([self._terminal], [], [], 20)
+            assert ready, self.seen
+            self.seen += os.read(self._terminal, 4096)
+        self._from = found + len(wanted)
