@@ -8,7 +8,17 @@ import platform
 import sys
 from typing import Any
 
-NAMES = ("startup", "memory", "engine", "reading_tables", "reading_pdf", "embedding", "graph")
+NAMES = (
+    "startup",
+    "memory",
+    "engine",
+    "reading_tables",
+    "reading_pdf",
+    "embedding",
+    "graph",
+    "graph_questions",
+    "asking",
+)
 
 
 def main(names: list[str]) -> None:

@@ -12,6 +12,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from silmari.evaluation.folder import evaluate_dataset
 from silmari.evaluation.metrics import METRICS, paired_difference
 from silmari.evaluation.runner import Report
 from silmari.evaluation.table import heading, make_table, milliseconds, share
+from silmari.model import WAYS
 from silmari.retrieval.relevance import pairs
 
 ROOT = Path(__file__).parents[1]
@@ -45,6 +47,7 @@ SETS = {
 }
 SMALL = ("ko-world", "nano")
 PARTS = ("sparse", "dense")
+GIVEN = ", given relations"
 FUSED = "fused"
 # Published by others, with the number of questions that they asked where it differs; see docs/evaluation.md.
 ANCHORS = {
@@ -72,9 +75,18 @@ def built_in() -> Dataset:
     )
 
 
-def run(dataset: Dataset) -> Report:
+def variants(dataset: Dataset) -> list[tuple[Dataset, str]]:
+    """A set as it is, and again with the relations that it brings, if it brings any."""
+    if not dataset.triplets:
+        return [(dataset, "sentences")]
+    return [(dataset, "sentences"), (replace(dataset, name=f"{dataset.name}{GIVEN}"), "given")]
+
+
+def run(dataset: Dataset, relations: str) -> Report:
+    # Without relations, expansion finds what dense finds.
+    ways = [way for way in WAYS if way != "expansion" or relations == "given"]
     with ProgressBars() as bars:
-        return evaluate_dataset(dataset, on_progress=bars.show)
+        return evaluate_dataset(dataset, ways=ways, relations=relations, on_progress=bars.show)
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -193,8 +205,13 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def stored() -> list[dict[str, Any]]:
-    paths = [path for name in SETS if (path := RESULTS / f"{name}.json").exists()]
+    names = [f"{name}{variant}" for variant in ("", GIVEN) for name in SETS]
+    paths = [path for name in names if (path := stored_at(name)).exists()]
     return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+
+
+def stored_at(name: str) -> Path:
+    return RESULTS / f"{name.replace(GIVEN, '.given')}.json"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -215,15 +232,15 @@ def main(arguments: Sequence[str]) -> int:
     todo: list[Callable[[], Dataset]] = [lambda name=name: load(chosen.data / name) for name in there]  # type: ignore[misc]
     if chosen.small:
         todo.append(built_in)
-    for dataset in (made() for made in todo):
-        report = run(dataset)
+    for dataset, relations in (variant for made in todo for variant in variants(made())):
+        report = run(dataset, relations)
         out.print(make_table(report))
         for note in report.notes:
             out.print(note, style="dim", soft_wrap=True)
         if not chosen.small:
             RESULTS.mkdir(exist_ok=True)
             text = json.dumps(as_json(report), ensure_ascii=False, indent=1)
-            (RESULTS / f"{dataset.name}.json").write_text(f"{text}\n", encoding="utf-8")
+            stored_at(dataset.name).write_text(f"{text}\n", encoding="utf-8")
             write_page(stored())
     return 0 if todo else 2
 

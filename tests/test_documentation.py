@@ -38,6 +38,9 @@ def test_readme_commands_run(name: str, folder: Path) -> None:
     lines = [line[2:] for block in blocks(name, "console") for line in block.splitlines() if line.startswith("$ ")]
     commands = [shlex.split(line) for line in lines if line.startswith("$ silmari ".strip("$ "))]
     assert len(commands) >= 5
+    (records,) = blocks(name, "jsonl")
+    (folder / "chain.jsonl").write_text(records, "utf-8")
+    shutil.rmtree(folder / "chain.silmari", ignore_errors=True)
     # Also where the sources are run without being installed.
     path = os.pathsep.join(entry for entry in (str(ROOT / "src"), os.environ.get("PYTHONPATH")) if entry)
     env = {**os.environ, "PYTHONPATH": path, "SILMARI_EMBEDDER": "none", "PYTHONIOENCODING": "utf-8"}

@@ -239,7 +239,10 @@ def test_twins_have_the_same_signatures() -> None:
     twins = {
         "sync": "async_",
         **{name: f"a{name}" for name in ("add", "add_records", "remove", "build", "reindex", "search")},
-        **{name: f"a{name}" for name in ("ask", "stream", "compare", "documents", "show", "relations", "status")},
+        **{
+            name: f"a{name}"
+            for name in ("ask", "ask_many", "ask_each", "stream", "compare", "documents", "show", "relations", "status")
+        },
         **{name: f"a{name}" for name in ("entities", "merge_entities", "split_entities", "forget_alias")},
     }
     for plain, twin in twins.items():

@@ -77,8 +77,8 @@ def test_rate_limits_are_waited_out(base: KnowledgeBase, service: StandIn) -> No
 
 
 def test_many_questions_are_answered_at_once(base: KnowledgeBase, service: StandIn) -> None:
+    base.ask(QUESTION)  # loads Korean analysis and the model's client, which takes longer than a reply
     service.behaviour, service.delay = "slow", 1.0
-    base.search(QUESTION)  # loads Korean analysis
 
     async def ask_all() -> list[Answer]:
         return await asyncio.gather(*(base.aask(f"{QUESTION} {number}") for number in range(8)))

@@ -105,6 +105,9 @@ async def _next(items: AsyncIterator[T]) -> T:
 
 async def _close(items: AsyncIterator[T]) -> None:
     close = getattr(items, "aclose", None)
+    # A step that was cancelled, as Ctrl-C does, may not have ended yet.
+    while getattr(items, "ag_running", False):  # noqa: ASYNC110  - nothing tells when it has
+        await asyncio.sleep(0.001)
     if close is not None:
         await close()
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
+from silmari.engine.base import VectorHolder
 from silmari.errors import UsageError
 from silmari.language.times import Times, times_in
-from silmari.model import WAYS, Filter, Way
+from silmari.model import WAYS, Filter, Kind, Way
 from silmari.retrieval.expanding import Expander
 from silmari.retrieval.filling import Run
 from silmari.retrieval.filters import build_filter, day_of
@@ -196,17 +199,28 @@ class Desk:
         ready = Readiness(counted.passages, counted.vectors, lag, self._mirror.problem)
         unrelated = None if self._embedder is None else self._unrelated
         engine, tokens = self._mirror.engine, self._analyser.tokens
-        expander = Expander(engine, self._catalog, lambda: self.graph.facts(), around, unrelated, tokens, entities)
+        expander = Expander(engine, self._catalog, lambda: self.graph.facts(seq), around, unrelated, tokens, entities)
         return Searcher(
-            engine, self._catalog, ready, unrelated, lambda sources: self.graph.spread(sources), expander, self._known
+            engine,
+            self._catalog,
+            ready,
+            unrelated,
+            lambda sources: self.graph.spread(sources, seq),
+            expander,
+            lambda: self._known(seq),
         )
 
-    def _known(self) -> Known | None:
-        """What relations say, if there are any."""
+    def _known(self, seq: int) -> Known | None:
+        """What relations say as of a change's number, if there are any."""
         from silmari.retrieval.seeds import Known
 
-        facts = self.graph.facts()
-        return Known(facts, self.graph.edges(), self._catalog.vectors) if len(facts) else None
+        facts = self.graph.facts(seq)
+        return Known(facts, self.graph.edges(seq), self._vectors) if len(facts) else None
+
+    def _vectors(self, ids: Collection[int], kind: Kind) -> Mapping[int, NDArray[Any]]:
+        """The stored vectors of items of a kind."""
+        engine = self._mirror.engine
+        return engine.vectors(kind, list(ids)) if isinstance(engine, VectorHolder) else self._catalog.vectors(ids, kind)
 
     def _undated_count(self) -> int:
         """How many passages have no date."""

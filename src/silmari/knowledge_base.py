@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from silmari.background import Background, twin
 from silmari.desk import Desk
-from silmari.errors import UsageError
+from silmari.errors import KnowledgeBaseError, UsageError
 from silmari.extracting import Confirm, Extracting
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
     from silmari.answering.answer import Answer
     from silmari.answering.answering import Answering
+    from silmari.answering.conversation import History
     from silmari.catalog.words import StoredDocument
     from silmari.comparison import Comparison
     from silmari.entities import EntityBook, EntityList
+    from silmari.many import Fault
     from silmari.overview import Status
     from silmari.providers.calling import Calling
 
@@ -292,30 +294,82 @@ class KnowledgeBase:
         wanted = await asyncio.to_thread(self._desk.wanted, question, options)
         return await self._background.await_(wanted.steered(trace or Trace()))
 
-    def ask(self, question: str, **options: Unpack[SearchOptions]) -> Answer:
+    def ask(self, question: str, *, history: History | None = None, **options: Unpack[SearchOptions]) -> Answer:
         """Answer a question from the documents, or say that they do not answer it.
 
         Without a chat model the answer is made of quoted sentences; with one it is written. Either way
         each sentence cites its sources. Where the model's service fails, sentences are quoted instead, and
-        the trace says why. The options are those of `search`.
+        the trace says why.
+
+        Args:
+            question: In any language.
+            history: What was said before, oldest first: ``(question, answer)`` pairs, or messages ``{"role":
+                "user" | "assistant", "content": …}``. A follow-up is made to stand on its own by it, which
+                the trace shows.
+            options: As in `search`.
 
         Raises:
             UsageError: The question has no words, or an argument is wrong.
             MissingExtraError: The chat model's package is not installed.
         """
-        return self._background.run(self._ask(question, options))
+        return self._background.run(self._ask(question, options, history))
 
-    async def aask(self, question: str, **options: Unpack[SearchOptions]) -> Answer:
+    async def aask(self, question: str, *, history: History | None = None, **options: Unpack[SearchOptions]) -> Answer:
         """See `ask`."""
-        return await self._background.await_(self._ask(question, options))
+        return await self._background.await_(self._ask(question, options, history))
 
-    def stream(self, question: str, **options: Unpack[SearchOptions]) -> Iterator[str | Answer]:
+    def stream(
+        self, question: str, *, history: History | None = None, **options: Unpack[SearchOptions]
+    ) -> Iterator[str | Answer]:
         """Like `ask`: first pieces of the text as they are written, then the finished `Answer`."""
-        return self._background.iterate(self._pieces(question, options))
+        return self._background.iterate(self._pieces(question, options, history))
 
-    def astream(self, question: str, **options: Unpack[SearchOptions]) -> AsyncIterator[str | Answer]:
+    def astream(
+        self, question: str, *, history: History | None = None, **options: Unpack[SearchOptions]
+    ) -> AsyncIterator[str | Answer]:
         """See `stream`."""
-        return self._background.aiterate(self._pieces(question, options))
+        return self._background.aiterate(self._pieces(question, options, history))
+
+    def ask_many(
+        self, questions: Iterable[str], *, concurrency: int | None = None, **options: Unpack[SearchOptions]
+    ) -> list[Answer | Fault]:
+        """Answer many questions at once; one that fails or is slow does not hold the others.
+
+        Args:
+            questions: In any language.
+            concurrency: How many are in flight at once, 1 to 256; default: the setting, which is also the most
+                that the chat model is called at once.
+            options: As in `ask`, the same for all.
+
+        Returns:
+            For each question, in its order, its `Answer`, or a `silmari.many.Fault` that says why there is none.
+
+        Raises:
+            UsageError: `concurrency` is out of range, or `questions` is one text.
+        """
+        from silmari.many import all_of
+
+        return self._background.run(all_of(self._each(questions, concurrency, options)))
+
+    async def aask_many(
+        self, questions: Iterable[str], *, concurrency: int | None = None, **options: Unpack[SearchOptions]
+    ) -> list[Answer | Fault]:
+        """See `ask_many`."""
+        from silmari.many import all_of
+
+        return await self._background.await_(all_of(self._each(questions, concurrency, options)))
+
+    def ask_each(
+        self, questions: Iterable[str], *, concurrency: int | None = None, **options: Unpack[SearchOptions]
+    ) -> Iterator[tuple[int, Answer | Fault]]:
+        """Like `ask_many`, but each result as soon as it is there, after its question's place, from 0."""
+        return self._background.iterate(self._each(questions, concurrency, options))
+
+    def aask_each(
+        self, questions: Iterable[str], *, concurrency: int | None = None, **options: Unpack[SearchOptions]
+    ) -> AsyncIterator[tuple[int, Answer | Fault]]:
+        """See `ask_each`."""
+        return self._background.aiterate(self._each(questions, concurrency, options))
 
     def compare(
         self,
@@ -434,10 +488,16 @@ class KnowledgeBase:
 
     def status(self) -> Status:
         """What is in the base, what is pending, and which files failed."""
+        from silmari.engine import shown
         from silmari.overview import Status
         from silmari.providers.usage import Usage
 
         lag = self._mirror.follow()
+        counts, unreachable = {"texts": 0, "vectors": 0}, ""
+        try:
+            counts = dict(self._mirror.engine.counts())
+        except KnowledgeBaseError as error:  # a server that does not answer; the catalog tells the rest
+            unreachable = str(error)
         found = self.catalog.statistics()
         if calling := self.__dict__.get("_model"):
             calling.save()
@@ -453,10 +513,10 @@ class KnowledgeBase:
             skipped=tuple((file.path, file.reason or "") for file in found.skipped),
             failed_extractions=tuple(self.catalog.extraction_failures()),
             embedder=self.embedder.fingerprint if self.embedder else None,
-            engine=self.settings.engine,
-            engine_counts=self._mirror.engine.counts(),
+            engine=shown(self.settings.engine),
+            engine_counts=counts,
             lag=lag,
-            notes=tuple(note for note in (self._missing, self._mirror.problem) if note),
+            notes=tuple(dict.fromkeys(note for note in (self._missing, self._mirror.problem, unreachable) if note)),
             usage={model: Usage.of(counts) for model, counts in self.catalog.usage().items()},
         )
 
@@ -506,15 +566,30 @@ class KnowledgeBase:
 
         return EntityBook(self.catalog, self._desk.graph)
 
-    async def _ask(self, question: str, options: SearchOptions) -> Answer:
+    async def _ask(self, question: str, options: SearchOptions, history: History | None = None) -> Answer:
         from silmari.answering.generative import written
 
-        return await written(self._pieces(question, options))
+        return await written(self._pieces(question, options, history))
 
-    async def _pieces(self, question: str, options: SearchOptions) -> AsyncIterator[str | Answer]:
-        wanted = await asyncio.to_thread(self._desk.wanted, question, options)
-        async for piece in wanted.pieces(self._answering):
-            yield piece
+    async def _pieces(
+        self, question: str, options: SearchOptions, history: History | None = None
+    ) -> AsyncIterator[str | Answer]:
+        trace, asked = Trace(), question
+        if history is not None:
+            from silmari.answering.conversation import standalone, turns_of
+
+            asked = await standalone(question, turns_of(history), self._model, self.analyser.names, trace)
+        wanted = await asyncio.to_thread(self._desk.wanted, asked, options)
+        async for piece in wanted.pieces(self._answering, trace):
+            yield piece if isinstance(piece, str) else replace(piece, question=question)
+
+    def _each(
+        self, questions: Iterable[str], concurrency: int | None, options: SearchOptions
+    ) -> AsyncIterator[tuple[int, Answer | Fault]]:
+        from silmari.many import each
+
+        at_once = self.settings.concurrency if concurrency is None else concurrency
+        return each(questions, lambda question: self._ask(question, options), at_once)
 
     async def _compare(
         self, text: str, ways: Sequence[Way] | None, answers: bool, options: SearchOptions

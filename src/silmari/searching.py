@@ -94,9 +94,8 @@ class Wanted:
         """The hits, reordered by the model where that is wanted."""
         return (await self._found(trace))[0]
 
-    async def pieces(self, answering: Answering) -> AsyncIterator[str | Answer]:
+    async def pieces(self, answering: Answering, trace: Trace) -> AsyncIterator[str | Answer]:
         """An answer as it comes, then the finished `Answer`."""
-        trace = Trace()
         hits, bounded = await self._found(trace)
         held: str | None = None
         async for piece in self.answered(answering, hits, trace):

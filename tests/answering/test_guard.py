@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from silmari.answering.guard import LeakGuard, LinkGuard, canary, harmless, neutralise
+from silmari.answering.guard import LinkGuard, canary, harmless, neutralise
+from silmari.language.leaks import LeakGuard
 
 CONTENTS = {1: "자세한 것은 https://good.example/a?b=1를 보라. [site](https://good.example/c)", 2: "nothing here"}
 SECRET = (
@@ -78,7 +79,9 @@ def test_links_in_a_stream_as_in_the_whole(pieces: list[str], data: st.DataObjec
     shown += guard.close()
     assert shown == defang(raw)
     for target in re.findall(r"\[[^\[\]\n]*\]\(([^()\s]*)", shown) + re.findall(
-        r"(?:https?://|www\.)[^\s<>‹›()\[\]가-힣]+", shown
+        # In the middle of a word, nobody takes it for a link.
+        r"(?<![A-Za-z0-9/])(?:https?://|www\.)[^\s<>‹›()\[\]가-힣]+",
+        shown,
     ):
         # Without a host, such as at the end of a stream, nothing is a link.
         host = re.sub(r"^(?:https?://|www\.)+", "", target)

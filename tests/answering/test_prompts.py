@@ -29,7 +29,7 @@ def test_rules_speak_the_language_of_the_answer() -> None:
 
 def test_sources_are_numbered_and_fenced() -> None:
     last = str(prompt("What is the fee?", "One.", "Two.").messages[-1].content)
-    tag = re.match(r"<(source-[0-9a-f]{8}) n=\"1\"", last)
+    tag = re.match(r"<(source-[0-9a-f]{16}) n=\"1\"", last)
     assert tag
     assert last.count(f"</{tag[1]}>") == 2
     assert last.endswith("Question: What is the fee?")

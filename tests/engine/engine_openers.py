@@ -16,6 +16,12 @@ def _local(folder: Path) -> Engine:
     return LocalEngine(folder / "engine")
 
 
+def _elastic(folder: Path) -> Engine:
+    from elastic_server import elastic
+
+    return elastic(folder)
+
+
 def _milvus(url: str, folder: Path) -> Engine:
     from silmari.engine.milvus import MilvusEngine
     from silmari.engine.milvus_link import parse
@@ -46,7 +52,7 @@ def _installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-OPENERS: dict[str, Callable[[Path], Engine]] = {"local": _local}
+OPENERS: dict[str, Callable[[Path], Engine]] = {"local": _local, "elastic": _elastic}
 # Run by make test-all: they take minutes.
 SLOW: dict[str, Callable[[Path], Engine]] = {}
 if _installed("pymilvus") and _installed("milvus_lite"):

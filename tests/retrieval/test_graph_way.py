@@ -105,4 +105,4 @@ def test_given_triplets_join_passages_that_name_nothing_of_each_other(tmp_path: 
             paths = {ids([hit])[0]: hit.evidence.get("path") for hit in hits}
             assert bool(paths.get("b")) is found
             if found:
-                assert paths["b"][1]["link"] == "given" and paths["b"][1]["entity"] == "오인환"
+                assert "오인환" in [step.get("entity") for step in paths["b"]]

@@ -242,3 +242,9 @@ def test_any_reply_is_either_a_choice_or_useless(said: str, size: int) -> None:
         return
     assert all(0 <= place < size for place in choice.places) and len(set(choice.places)) == len(choice.places)
     assert len(choice.questions) <= 3
+
+
+def test_what_the_model_was_told_is_no_question(ask: Ask, service: StandIn) -> None:
+    told = str(messages(QUESTION, TEXTS, frozenset(), 3, "en")[0].content)[60:300]
+    service.said = json.dumps({"useful": [4], "missing": [told, "Who taught Euler?"]})
+    assert ask().questions == ("Who taught Euler?",)

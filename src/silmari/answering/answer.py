@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from silmari.language.normalise import visible
 from silmari.model import Hit, Source
 
 
@@ -32,7 +33,7 @@ class Cited:
         shown: dict[str, Any] = {
             "n": self.n,
             "uri": self.source.uri,
-            "title": self.source.title,
+            "title": visible(self.source.title),
             "category": self.source.category,
             "date": self.source.date,
             "locator": dict(self.source.locator),
@@ -109,7 +110,7 @@ def _place(source: Source) -> str:
         parts.append(source.date)
     if source.also:
         parts.append("= " + ", ".join(source.also))
-    return " · ".join(" ".join(part.split()) for part in parts)
+    return " · ".join(" ".join(visible(part).split()) for part in parts)
 
 
 def _span(value: object) -> str:

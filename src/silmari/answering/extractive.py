@@ -8,7 +8,9 @@ from typing import Any
 
 from silmari.answering.answer import Answer, Cited
 from silmari.answering.asked import Asked, missing, understand
+from silmari.answering.chained import Place, along_chain
 from silmari.answering.choosing import choose
+from silmari.answering.orders import asks_for_instructions, is_order
 from silmari.answering.ranking import (
     Candidate,
     FoundPassage,
@@ -21,6 +23,7 @@ from silmari.answering.ranking import (
 from silmari.answering.surroundings import incomplete, is_piped, leans_back, stands_in_list
 from silmari.answering.units import Unit, is_safe, narrow, parts
 from silmari.answering.wording import NOT_FOUND, language_of
+from silmari.language.analysis import BIGRAM
 from silmari.model import Hit
 
 MAX_QUESTION_CHARS = 4_000
@@ -64,7 +67,9 @@ def extract(
     if lacking is not None:
         return nothing(question, trace, f"the question names {lacking}, which no passage found mentions")
     passages = [open_passage(hit, order, asked_text, tokens) for order, hit in enumerate(used)]
-    candidates = gather(passages, asked, tokens)
+    # What a document orders a model to do is no answer, unless orders are what the question is about.
+    wary = not is_order(asked_text) and not asks_for_instructions(asked_text)
+    candidates = [one for one in gather(passages, asked, tokens) if not (wary and is_order(one.unit.text))]
     if not candidates:
         return nothing(question, trace, "the passages found hold nothing that can be quoted")
     score(candidates, passages, asked)
@@ -74,11 +79,21 @@ def extract(
         return nothing(question, trace, unfit)
     chosen = choose(candidates, passages, asked, max_sentences)
     trace |= {"candidates": len(candidates), "compared": compared, "sought": list(asked.sought)}
+    left_open = _left_open(asked, frozenset().union(*(each.covers for each in chosen)))
+    chain = along_chain(passages, left_open, tokens)
+    trace["chain"] = [passages[order].hit.passage.id for order, _ in chain]
     trace["chosen"] = [
         {"passage_id": each.hit.passage.id, "score": round(each.score, 3), "covers": sorted(each.covers)}
         for each in chosen
     ]
-    return _compose(question, chosen, passages, asked, trace, tokens)
+    return _compose(question, chosen, chain, passages, asked, trace, tokens)
+
+
+def _left_open(asked: Asked, covered: frozenset[str]) -> float:
+    """The share of the question's weight that is not covered, pairs of letters left aside: a name has many."""
+    words = {word: weight for word, weight in asked.weights.items() if not word.startswith(BIGRAM)}
+    total = sum(words.values())
+    return sum(weight for word, weight in words.items() if word not in covered) / total if total else 0.0
 
 
 def nothing(question: str, trace: dict[str, Any], reason: str) -> Answer:
@@ -96,22 +111,28 @@ def _everything(hit: Hit) -> str:
 def _compose(
     question: str,
     chosen: list[Candidate],
+    chain: Sequence[Place],
     passages: list[FoundPassage],
     asked: Asked,
     trace: dict[str, Any],
     tokens: Callable[[str], Sequence[str]],
 ) -> Answer:
-    """Best first; what comes from one passage stays together, in its order."""
+    """Along the chain, then best first; what comes from one passage stays together, in its order."""
+    for order, place in chain:
+        passages[order].chosen.add(place)
     for each in chosen:
         passages[each.order].chosen |= _with_neighbours(each, passages[each.order], asked, tokens)
     lines: list[str] = []
     sources: list[Cited] = []
-    for number, order in enumerate(dict.fromkeys(each.order for each in chosen), start=1):
+    orders = dict.fromkeys([*(order for order, _ in chain), *(each.order for each in chosen)])
+    for number, order in enumerate(orders, start=1):
         passage = passages[order]
-        shown = [_narrowed(passage.units[place], passage, asked, tokens) for place in sorted(passage.chosen)]
+        own = {each.place for each in chosen if each.order == order}
+        places = [place for place in sorted(passage.chosen) if place in own or not is_order(passage.units[place].text)]
+        shown = [_narrowed(passage.units[place], passage, asked, tokens) for place in places]
         border = "\n" if passage.table or any(is_piped(unit.text) for unit in shown) else " "
         lines.append(border.join(f"{unit.text} [{number}]" for unit in shown))
-        best = next(each for each in chosen if each.order == order).unit
+        best = next((each.unit for each in chosen if each.order == order), shown[0])
         quote = _quote(passage.hit.passage.content, shown, best)
         sources.append(Cited(number, passage.hit.source, quote, passage.hit.passage.id))
     return Answer(question, "\n".join(lines), True, tuple(sources), trace)
@@ -156,7 +177,7 @@ def _narrowed(unit: Unit, passage: FoundPassage, asked: Asked, tokens: Callable[
 def _quote(content: str, shown: list[Unit], best: Unit) -> str:
     """One exact slice that holds all that is shown, or, where that is long, the best piece alone."""
     start, end = shown[0].start, max(unit.end for unit in shown)
-    if end - start <= _MAX_QUOTE_CHARS and is_safe(content[start:end]):
+    if end - start <= _MAX_QUOTE_CHARS and is_safe(content[start:end]) and not is_order(content[start:end]):
         return content[start:end]
     inside = next((unit for unit in shown if best.start <= unit.start and unit.end <= best.end), shown[0])
     return content[inside.start : inside.end]

@@ -12,11 +12,13 @@ from typing import Any
 from silmari.answering.answer import Answer, Cited
 from silmari.answering.budget import Fitted, fit
 from silmari.answering.citations import CitationStream, Cleaned, statements, unsupported
-from silmari.answering.guard import LeakGuard, LinkGuard, neutralise
+from silmari.answering.guard import LinkGuard, neutralise
+from silmari.answering.orders import asks_for_instructions, is_order
 from silmari.answering.prompts import Prompt, build
 from silmari.answering.units import split
-from silmari.answering.wording import DEGRADED, LINK_REMOVED, NOT_FOUND, REFUSAL, Language, language_of
+from silmari.answering.wording import DEGRADED, LINK_REMOVED, NOT_FOUND, REFUSAL, REFUSED_QUOTED, Language, language_of
 from silmari.errors import ProviderError
+from silmari.language.leaks import LeakGuard, ScriptGuard
 from silmari.model import Hit, Passage
 from silmari.providers.chat import ChatModel
 from silmari.providers.faults import ServiceError
@@ -80,7 +82,7 @@ async def write(
     fitted = fit(hits, budget, worth=lambda text: len(asked.intersection(tokens(text))))
     trace |= {"sources_shown": len(fitted.pieces), "source_tokens": fitted.tokens, "left_out": list(fitted.left_out)}
     prompt = build(question, fitted.pieces, spoken, history=history)
-    checks = _Checks(prompt, fitted, spoken)
+    checks = _Checks(question, prompt, fitted, spoken)
     raw: list[str] = []
     fault: str | None = None
     shown = False
@@ -105,7 +107,8 @@ async def write(
         if rest:
             yield rest
     elif shown:
-        yield f"\n\n{DEGRADED[spoken]}\n\n{answer.text}" if answer.found else f"\n\n{answer.text}"
+        told = answer.found and "refused" not in answer.trace
+        yield f"\n\n{DEGRADED[spoken]}\n\n{answer.text}" if told else f"\n\n{answer.text}"
     else:
         yield answer.text
     yield answer
@@ -125,10 +128,12 @@ async def written(pieces: AsyncIterator[str | Answer]) -> Answer:
 class _Checks:
     """All that stands between the model's words and the reader, in order."""
 
-    def __init__(self, prompt: Prompt, fitted: Fitted, language: Language) -> None:
+    def __init__(self, question: str, prompt: Prompt, fitted: Fitted, language: Language) -> None:
         self._contents = [piece.text for piece in fitted.pieces]
         self._thinking = _Thinking()
-        self._leak = LeakGuard(prompt.secret, [prompt.canary])
+        known = "\n".join(piece.hit.passage.context + "\n" + piece.text for piece in fitted.pieces)
+        self._leak = LeakGuard(prompt.secret, [prompt.canary], known=known)
+        self._script = ScriptGuard(f"{question}\n{known}")
         self._citations = CitationStream(len(self._contents))
         self._links = LinkGuard(self._content, LINK_REMOVED[language])
         self._waiting: list[str] | None = []
@@ -137,7 +142,7 @@ class _Checks:
     @property
     def leaking(self) -> bool:
         """Whether the reply was stopped since it repeats the instructions."""
-        return self._leak.tripped
+        return self._leak.tripped or self._script.tripped
 
     @property
     def text(self) -> str:
@@ -151,11 +156,11 @@ class _Checks:
     def feed(self, piece: str) -> str:
         """Take a piece of the reply; return what may be shown now."""
         opened = neutralise(self._thinking.feed(piece))
-        return self._release(self._citations.feed(self._links.feed(self._leak.feed(opened))))
+        return self._release(self._citations.feed(self._links.feed(self._script.feed(self._leak.feed(opened)))))
 
     def close(self) -> str:
         """Return what was still held back."""
-        last = self._leak.feed(neutralise(self._thinking.close())) + self._leak.close()
+        last = self._script.feed(self._leak.feed(neutralise(self._thinking.close())) + self._leak.close())
         last = self._links.feed(last) + self._links.close()
         shown = self._release(self._citations.feed(last) + self._citations.close())
         waiting, self._waiting = self._waiting, None
@@ -221,12 +226,25 @@ def _judge(
     """The answer that the whole reply amounts to."""
     if checks.leaking:
         trace["refused"] = "the reply began to repeat the instructions"
-        return Answer(question, REFUSAL[language], False, (), trace)
+        quoted = None if asks_for_instructions(question) else fallback()
+        if quoted is None or not quoted.found:
+            return Answer(question, REFUSAL[language], False, (), trace)
+        told = {**quoted.trace, **trace, "how": quoted.trace.get("how"), "degraded": trace["refused"]}
+        return replace(quoted, text=f"{REFUSED_QUOTED[language]}\n\n{quoted.text}", trace=told)
     text = checks.text
     cleaned = checks.cleaned()
     if cleaned.dropped:
         trace["dropped_citations"] = list(cleaned.dropped)
     if fault is None and _says_not_found(text, cleaned, language):
+        quoted = (
+            fallback()
+            if any(is_order(unit.text) for piece in fitted.pieces for unit in split(piece.hit.passage))
+            else None
+        )
+        if quoted is not None and quoted.found:
+            # A document may have told the model to say so.
+            denied = "a source gives the model orders, so that its denial is not trusted"
+            return replace(quoted, trace={**quoted.trace, **trace, "how": quoted.trace.get("how"), "degraded": denied})
         trace["not_found"] = "the model found no answer in the sources"
         return Answer(question, NOT_FOUND[language], False, (), trace)
     if fault is None:

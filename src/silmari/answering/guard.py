@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from silmari.answering.citations import cited_in
 from silmari.answering.units import UNSAFE
@@ -127,74 +126,3 @@ def canary(*parts: str) -> str:
     reply can be cached; nobody who writes one document knows the question and the other sources.
     """
     return "K" + hashlib.blake2b("\x00".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
-class LeakGuard:
-    """Stops an answer that begins to repeat the instructions, before the repetition is shown.
-
-    Text that follows the instructions word by word is held back until it departs from them; a run
-    that grows too long, or many runs together, trip the guard.
-
-    Args:
-        secret: The instructions, without sentences that the answer may say.
-        canaries: Words that must never be shown.
-    """
-
-    # In letters, a Hangul syllable counting two or three (it is taken apart).
-    _HOLD = 14  # in common before text is held back: three English words
-    _RUN = 56  # in common without a break
-    _SUM = 220  # in runs together, if they are also a quarter of the answer
-
-    def __init__(self, secret: str, canaries: Sequence[str] = ()) -> None:
-        self._secret = _squeezed(secret)
-        self._canaries = [_squeezed(word) for word in canaries]
-        self._run = ""
-        self._tail = ""
-        self._sum = 0
-        self._count = 0
-        self._held = ""
-        self.tripped = False
-
-    def feed(self, piece: str) -> str:
-        """Take what arrived; return what may be shown now; nothing more once `tripped`."""
-        out: list[str] = []
-        for char in piece:
-            if self.tripped:
-                break
-            self._held += char
-            for letter in _squeezed(char):
-                if not self.tripped:
-                    self._follow(letter)
-            if len(self._run) < self._HOLD and not self.tripped:
-                out.append(self._held)
-                self._held = ""
-        return "".join(out)
-
-    def close(self) -> str:
-        """Return what was still held back, unless `tripped`."""
-        held, self._held = self._held, ""
-        return "" if self.tripped else held
-
-    def _follow(self, letter: str) -> None:
-        before = len(self._run)
-        self._run += letter
-        while self._run and self._run not in self._secret:
-            self._run = self._run[1:]
-        length = len(self._run)
-        if length > before and length >= self._HOLD:
-            self._sum += self._HOLD if length == self._HOLD else 1
-        self._count += 1
-        self._tail = (self._tail + letter)[-64:]
-        self.tripped = (
-            length >= self._RUN
-            or self._sum >= max(self._SUM, self._count / 4)
-            or any(self._tail.endswith(word) for word in self._canaries)
-        )
-
-
-def _squeezed(text: str) -> str:
-    """Letters and digits alone, folded: spacing, case and punctuation hide nothing.
-
-    Decomposed, so that it can be done letter by letter.
-    """
-    return "".join(char for char in unicodedata.normalize("NFKD", text).casefold() if char.isalnum())

@@ -85,7 +85,7 @@ def build(
     texts = [piece.text for piece in pieces]
     word = canary(asked, *texts)
     # A tag that nobody who wrote one of the documents can have guessed, so that none can close it.
-    tag = "source-" + hashlib.blake2b(word.encode(), digest_size=4).hexdigest()
+    tag = "source-" + hashlib.blake2b(word.encode(), digest_size=8).hexdigest()
     rules = _RULES[language].format(tag=f"<{tag}>", canary=word)
     unfound = _NOT_FOUND_RULE[language].format(sentence=NOT_FOUND[language])
     sources = "\n".join(_source(piece, tag) for piece in pieces)
@@ -93,7 +93,8 @@ def build(
     for earlier, answer in history:
         messages += [HumanMessage(_plain(earlier)), AIMessage(_MARKS.sub("", _plain(answer)))]
     messages.append(HumanMessage(f"{sources}\n\n{_QUESTION[language]}{_plain(asked)}"))
-    return Prompt(tuple(messages), rules, word)
+    # The sentence itself the answer may say.
+    return Prompt(tuple(messages), f"{rules}\n{_NOT_FOUND_RULE[language].format(sentence='')}", word)
 
 
 def _source(piece: Piece, tag: str) -> str:

@@ -21,6 +21,11 @@ DEGRADED: Mapping[Language, str] = {
     "ko": "작성된 답변을 사용할 수 없어 문서의 문장을 그대로 인용합니다.",
     "en": "The written answer cannot be used; here are the sentences from the documents instead.",
 }
+REFUSED_QUOTED: Mapping[Language, str] = {
+    "ko": "작성된 답변이 내부 지시문을 옮기려 해서 중단하고, 문서의 문장을 그대로 인용합니다.",
+    "en": "The written answer was stopped because it began to repeat internal instructions; here are the sentences "
+    "from the documents instead.",
+}
 LINK_REMOVED: Mapping[Language, str] = {"ko": "‹링크 생략›", "en": "‹link removed›"}
 
 _HANGUL = re.compile(r"[가-힣ㄱ-ㆎ]")

@@ -13,6 +13,7 @@ from silmari.cli import (
     add,
     ask,
     build,
+    chat,
     compare,
     demo,
     doctor,
@@ -51,6 +52,7 @@ app.command("show")(show.show)
 app.command("entities")(entities.entities)
 app.command("search")(search.search)
 app.command("ask")(ask.ask)
+app.command("chat")(chat.chat)
 app.command("compare")(compare.compare)
 app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from silmari.cli.common import (
+    SOME_FAILED,
     Category,
     Degree,
     EmbedderName,
@@ -30,15 +34,34 @@ from silmari.cli.common import (
     open_base,
     parameters,
     print_json,
+    print_line,
     several,
     shown,
     where,
 )
 from silmari.cli.search import show_trace
+from silmari.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from silmari.answering.answer import Answer
+    from silmari.knowledge_base import KnowledgeBase
+
+QuestionFile = Annotated[
+    Path | None,
+    typer.Option("--file", metavar="FILE", help="Answer many questions, one a line; - reads standard input."),
+]
+AtOnce = Annotated[
+    int | None,
+    typer.Option("--concurrency", min=1, max=256, help="Questions of --file in flight at once.  [default: 16]"),
+]
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="The question.")],
+    question: Annotated[str | None, typer.Argument(help="The question.")] = None,
+    file: QuestionFile = None,
+    concurrency: AtOnce = None,
     kb: Kb = None,
     k: K = None,
     way: WayName = None,
@@ -58,7 +81,10 @@ def ask(
     explain: Explain = False,
     as_json: Json = False,
 ) -> None:
-    """Answer a question from the documents, each sentence with its sources."""
+    """Answer a question from the documents, each sentence with its sources; with --file, many at once."""
+    if (question is None) == (file is None):
+        raise UsageError("Give one question, or --file with many; not both.")
+    questions = None if file is None else read_questions(file)
     options: dict[str, Any] = {
         "way": way,
         "k": k,
@@ -70,16 +96,90 @@ def ask(
         "time": False if no_time else None,
     }
     with open_base(kb, embedder=embedder, llm=llm, max_cost=max_cost) as base:
-        if as_json:
+        if questions is not None:
+            many(base, questions, concurrency, options, as_json, explain)
+        elif question is None:
+            raise AssertionError("one of the two is there")
+        elif as_json:
             print_json(base.ask(question, **options).as_json())
-            return
-        show(base.stream(question, **options), explain)
+        else:
+            show(base.stream(question, **options), explain)
+
+
+def read_questions(file: Path) -> list[str]:
+    """The lines of a file, or of standard input for ``-``, without empty ones.
+
+    Raises:
+        UsageError: It cannot be read, or holds no question.
+    """
+    try:
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"--file {file}: it cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"--file {file}: it is not UTF-8 text; save it as UTF-8, one question a line.") from None
+    if not (questions := [line.strip() for line in text.splitlines() if line.strip()]):
+        raise UsageError(f"--file {file}: it holds no question; write one a line.")
+    return questions
+
+
+def many(
+    base: KnowledgeBase,
+    questions: list[str],
+    concurrency: int | None,
+    options: dict[str, Any],
+    as_json: bool,
+    explain: bool,
+) -> None:
+    """Print the answers in the order of the questions, each as soon as those before it are printed.
+
+    Raises:
+        typer.Exit: Some questions could not be answered.
+    """
+    from silmari.cli.progress import ProgressBars
+    from silmari.many import Fault
+
+    failed = 0
+    with ProgressBars() as bars:
+        results = base.ask_each(questions, concurrency=concurrency, **options)
+        for result in _in_order(results, bars, len(questions)):
+            failed += isinstance(result, Fault)
+            if as_json:
+                print_line(result.as_json())
+            else:
+                _show_one(result, explain)
+    if failed:
+        console(stderr=True).print(f"{failed:,} of {len(questions):,} questions could not be answered.", style="red")
+        raise typer.Exit(SOME_FAILED)
+
+
+def _in_order(results: Iterator[tuple[int, Any]], bars: Any, total: int) -> Iterator[Any]:
+    early: dict[int, Any] = {}
+    following = 0
+    for done, (place, result) in enumerate(results, start=1):
+        bars.show("answers", done, total)
+        early[place] = result
+        while following in early:
+            yield early.pop(following)
+            following += 1
+
+
+def _show_one(result: Any, explain: bool) -> None:
+    from silmari.answering.answer import Answer
+
+    out = console()
+    out.print(f"> {result.question}", style="bold", soft_wrap=True)
+    if isinstance(result, Answer):
+        show([result.text, result], explain)
+    else:
+        out.print(f"silmari: {result}", style="red", soft_wrap=True)
+    out.print()
 
 
 def show(pieces: Any, explain: bool = False) -> Any:
     """Print an answer as it comes, then its sources; returns the finished answer."""
-    from silmari.answering.answer import Answer, tier_told
-    from silmari.answering.wording import language_of
+    from silmari.answering.answer import Answer
 
     out = console()
     answer: Any = None
@@ -90,17 +190,25 @@ def show(pieces: Any, explain: bool = False) -> Any:
             out.print(piece, end="", soft_wrap=True)
     out.print()
     if answer.sources:
-        korean = language_of(answer.question) == "ko"
         out.print()
-        out.print("출처" if korean else "Sources", style="bold")
-        for cited in answer.sources:
-            place = where(cited.source.locator, "ko" if korean else "en")
-            dated = f", {cited.source.date}" if cited.source.date else ""
-            title = cited.source.title or shown(cited.source.uri)
-            out.print(f"[{cited.n}] {title}{dated}" + (f", {place}" if place else ""), soft_wrap=True)
-            taken = f"  ({tier_told(cited.tier)})" if cited.tier else ""
-            out.print(f"    {shown(cited.source.uri)}{taken}", style="dim", soft_wrap=True)
-            for other in cited.source.also:
-                out.print(f"    {shown(other)}", style="dim", soft_wrap=True)
+        show_sources(out, answer)
     show_trace(answer.trace, explain)
     return answer
+
+
+def show_sources(out: Console, answer: Answer) -> None:
+    """Print the sources that an answer cites."""
+    from silmari.answering.answer import tier_told
+    from silmari.answering.wording import language_of
+
+    korean = language_of(answer.question) == "ko"
+    out.print("출처" if korean else "Sources", style="bold")
+    for cited in answer.sources:
+        place = where(cited.source.locator, "ko" if korean else "en")
+        dated = f", {cited.source.date}" if cited.source.date else ""
+        title = cited.source.title or shown(cited.source.uri)
+        out.print(f"[{cited.n}] {title}{dated}" + (f", {place}" if place else ""), soft_wrap=True)
+        taken = f"  ({tier_told(cited.tier)})" if cited.tier else ""
+        out.print(f"    {shown(cited.source.uri)}{taken}", style="dim", soft_wrap=True)
+        for other in cited.source.also:
+            out.print(f"    {shown(other)}", style="dim", soft_wrap=True)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from silmari.knowledge_base import KnowledgeBase
 
-# Controls but for tab and line end, and the marks that turn the direction of writing around.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Controls but for tab and line end, the marks that turn the direction of writing around, and what is invisible.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
 
 OK, SOME_FAILED, NOTHING_DONE, INTERRUPTED = 0, 1, 2, 130
 
@@ -141,7 +141,15 @@ def several(text: str | None) -> list[str] | None:
 def print_json(value: Any) -> None:
     """One JSON document on standard output, in UTF-8 whatever the terminal speaks."""
     text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    # Escaped, so that programs read what the document has and a terminal is not steered.
+    text = _STEERING.sub(lambda match: json.dumps(match[0])[1:-1], text)
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+    sys.stdout.flush()
+
+
+def print_line(value: Any) -> None:
+    """One line of JSON Lines on standard output, at once."""
+    sys.stdout.buffer.write(json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n")
     sys.stdout.flush()
 
 

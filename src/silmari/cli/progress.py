@@ -29,6 +29,7 @@ _NAMES = {
     "relations": "Making vectors of relations",
     "questions": "Embedding questions",
     "search": "Asking questions",
+    "answers": "Answering questions",
 }
 
 

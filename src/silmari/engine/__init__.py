@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 from silmari.engine.base import Engine
-from silmari.errors import UsageError
+from silmari.errors import MissingExtraError, UsageError
 
 
 def open_engine(url: str, folder: Path) -> Engine:
     """Open the engine that a URL names, for reading; see `Engine.lead`.
 
     Args:
-        url: ``local``, ``milvus:PATH`` (Milvus Lite) or ``milvus+http(s)://HOST:PORT``; what may follow, see
-            `silmari.engine.milvus_link.parse`.
+        url: ``local``; ``milvus:PATH`` (Milvus Lite) or ``milvus+http(s)://HOST:PORT``, see docs/milvus.md;
+            ``elasticsearch+http(s)://…``, see docs/elasticsearch.md.
         folder: Of the knowledge base.
 
     Raises:
-        UsageError: The URL names no engine.
+        UsageError: The URL names no engine, or part of it is wrong.
+        MissingExtraError: The engine's package is not installed.
     """
     if url == "local":
         from silmari.engine.local import LocalEngine
@@ -28,4 +31,27 @@ def open_engine(url: str, folder: Path) -> Engine:
         from silmari.engine.milvus_link import parse
 
         return MilvusEngine(parse(url, folder), folder, writable=False)
-    raise UsageError(f"There is no engine named {url!r}; the engines are: local, milvus:PATH, milvus+http://HOST:PORT.")
+    if url.startswith("elasticsearch+"):
+        return _elastic(url)
+    raise UsageError(
+        f"There is no engine named {shown(url)!r}; the engines are: local, milvus:PATH, "
+        "milvus+http(s)://…, elasticsearch+http(s)://…."
+    )
+
+
+def shown(url: str) -> str:
+    """An engine's URL as it may be printed: without key, token, user and password."""
+    return re.sub(r"([?&]token=)[^&]*", r"\1…", re.sub(r"//[^/?#]*@", "//", url))
+
+
+def _elastic(url: str) -> Engine:
+    from silmari.engine.elastic_address import parse
+
+    address = parse(url, os.environ.get("SILMARI_ENGINE_API_KEY"))
+    try:
+        from silmari.engine.elastic import ElasticEngine
+    except ImportError as error:
+        raise MissingExtraError(
+            "The engine Elasticsearch needs the package elasticsearch: run pip install 'silmari[elastic]'."
+        ) from error
+    return ElasticEngine(address, writable=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,3 +105,11 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release files and connections."""
+
+
+@runtime_checkable
+class VectorHolder(Protocol):
+    """An engine that gives vectors back faster than the catalog does."""
+
+    def vectors(self, kind: Kind, ids: Sequence[int]) -> Mapping[int, NDArray[np.float32]]:
+        """The vectors of items, each of shape (dim,) and unit length; ids without one are left out."""

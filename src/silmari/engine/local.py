@@ -175,6 +175,11 @@ class LocalEngine:
         now = self._now
         return now.vectors[kind].similarity(vector, ids) if now else {}
 
+    def vectors(self, kind: Kind, ids: Sequence[int]) -> dict[int, NDArray[np.float32]]:
+        """The vectors of items, each of shape (dim,) and unit length; ids without one are left out."""
+        now = self._now
+        return now.vectors[kind].vectors(ids) if now else {}
+
     def counts(self) -> Mapping[str, int]:
         """How many texts and vectors (of all kinds) are held."""
         now = self._now

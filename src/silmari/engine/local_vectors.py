@@ -152,6 +152,13 @@ class Vectors:
         rows = rows[rows >= 0]
         return dict(zip(self.table["id"][rows].tolist(), self._cosines(query, rows).tolist(), strict=True))
 
+    def vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.float32]]:
+        """The vectors of these ids, of unit length; those without one are left out."""
+        rows = self.rows_of(ids) if self.count else np.empty(0, np.int64)
+        rows = rows[rows >= 0]
+        found = self.matrix[rows].astype(np.float32) * self.table["scale"][rows, None]
+        return dict(zip(self.table["id"][rows].tolist(), found, strict=True))
+
     def nearest(self, vector: NDArray[np.float32], k: int, where: Filter) -> list[tuple[int, float]]:
         """The k nearest as (id, cosine), best first; exact when filtered, up to 200,000 allowed rows."""
         if not self.count:

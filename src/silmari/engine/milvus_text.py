@@ -75,7 +75,10 @@ class ServerText(Collection):
             )
         )
         index = MilvusClient.prepare_index_params()
-        params = {"bm25_k1": 1.2, "bm25_b": 0.75}
+        params: dict[str, Any] = {"bm25_k1": 1.2, "bm25_b": 0.75}
+        if self.link.address.lite:
+            # pymilvus spreads them out, where Lite looks for them one level down (and would take k1 1.5).
+            params = {"params": params}
         index.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25", params=params)
         self.create(schema, index)
         self.made = True

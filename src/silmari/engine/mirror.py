@@ -73,10 +73,19 @@ class Mirror:
 
         Returns:
             The lag that remains; more than 0 while another process holds the lease, and when the engine cannot
-            be written: then `problem` says why, and what was published before still answers.
+            be written: then `problem` says why, and what was published before still answers. All of the log
+            while the engine's server does not answer; `problem` then says that.
         """
+        try:
+            return self._followed(wait)
+        except KnowledgeBaseError as error:
+            self.problem = str(error)
+            return self._log.last_seq()
+
+    def _followed(self, wait: float) -> int:
         self.engine.refresh()
         if not self.lag():
+            self.problem = None
             return 0
         with self.writing(wait) as mine:
             if mine:

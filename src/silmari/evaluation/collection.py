@@ -16,6 +16,7 @@ from silmari.reading.cleaning import clean
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
+    from langchain_core.language_models import BaseChatModel
 
     from silmari.ingest import AddReport, Progress
     from silmari.knowledge_base import KnowledgeBase
@@ -47,6 +48,8 @@ def opened(
     settings: Settings,
     embedder: str | Embeddings | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    *,
+    llm: str | BaseChatModel | None = None,
 ) -> Iterator[Collection]:
     """The collection's base in ``eval/`` of the cache folder, completed if it is not.
 
@@ -57,6 +60,7 @@ def opened(
         settings: Everything but the folder, which follows from the contents.
         embedder: In place of the one in the settings.
         on_progress: Told of each step of ``read`` and ``vectors``.
+        llm: The chat model that answers, in place of the one in the settings.
 
     Raises:
         UsageError: The embedder, the engine or a setting is wrong, or two ids cannot be told apart.
@@ -75,7 +79,7 @@ def opened(
     triplets = dataset.triplets if mode == "given" else {}
     ids = _uris(dataset)
     folder = settings.cache.expanduser() / FOLDER / _key(dataset, triplets, built_with)
-    with KnowledgeBase.open(settings.model_copy(update={"kb": folder}), embedder=embedder) as base:
+    with KnowledgeBase.open(settings.model_copy(update={"kb": folder}), embedder=embedder, llm=llm) as base:
         # A base of this name can only hold documents of exactly this content, so what is there is right.
         there = {uri for document in base.documents() for uri in (document.uri, *document.also)}
         wanted = (

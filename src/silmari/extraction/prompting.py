@@ -144,7 +144,7 @@ def _lesson(language: Language) -> tuple[BaseMessage, ...]:
 
 def _shown(context: str, text: str, language: Language) -> str:
     # Nobody can write a text that holds a hash of itself.
-    tag = "passage-" + hashlib.blake2b(f"{context}\n{text}".encode(errors="replace"), digest_size=4).hexdigest()
+    tag = "passage-" + hashlib.blake2b(f"{context}\n{text}".encode(errors="replace"), digest_size=8).hexdigest()
     inside = f"{_TITLE[language]}{' '.join(_plain(context).split())}\n\n{_plain(text)}" if context else _plain(text)
     return f"<{tag}>\n{inside}\n</{tag}>"
 

@@ -19,6 +19,7 @@ from silmari.extraction.estimating import expected_reply
 from silmari.extraction.grounding import MALFORMED, NOT_THERE, Grounds, grounded
 from silmari.extraction.prompting import SCHEMA, messages
 from silmari.extraction.replies import Reply, read
+from silmari.language.leaks import repeats
 from silmari.model import Triplet
 from silmari.providers.calling import Calling
 from silmari.providers.faults import ServiceError, UselessReplyError
@@ -32,6 +33,9 @@ PATIENCE = 5
 # Answers of a service that no other passage will change.
 _HOPELESS = frozenset({401, 402, 403, 404})
 _AHEAD = 64
+LEAKED = "repeats what the model was told"
+# Shorter predicates, in characters, cannot hold enough of the instructions.
+_LEAKING = 20
 
 Waiting = tuple[int, str, str]
 
@@ -265,6 +269,7 @@ class _Reading:
 
     def __init__(self, context: str, text: str) -> None:
         self._grounds = Grounds(context, text)
+        self._rules, self._known = str(messages(context, text)[0].content), f"{context}\n{text}"
         self._kept: dict[Triplet, None] = {}
         self._dropped: Counter[str] = Counter()
 
@@ -275,8 +280,12 @@ class _Reading:
             ValueError: It is not sound; the message tells the model why.
         """
         said: Reply = read(reply)
-        triplets, lost = grounded(said.triplets, self._grounds)
+        sound, lost = grounded(said.triplets, self._grounds)
+        # Subject and object stand in the passage; what is between them may be anything that a document asked for.
+        triplets = [one for one in sound if len(one.predicate) < _LEAKING or not self._leaks(one.predicate)]
         dropped = Counter(lost)
+        if len(triplets) < len(sound):
+            dropped[LEAKED] += len(sound) - len(triplets)
         if said.malformed:
             dropped[MALFORMED] += said.malformed
         if said.fault or (said.triplets and not triplets and lost[NOT_THERE] == len(said.triplets)):
@@ -284,6 +293,9 @@ class _Reading:
             self._dropped = dropped
             raise ValueError(said.fault or "its subjects and objects do not stand in the passage as they are spelled")
         return _Outcome(triplets, dropped)
+
+    def _leaks(self, predicate: str) -> bool:
+        return repeats(predicate, self._rules, self._known)
 
     def best(self, reason: str) -> _Outcome:
         """What was good in useless replies."""

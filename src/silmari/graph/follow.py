@@ -92,6 +92,8 @@ class _Part(Generic[G, C]):
                 self._epoch, self._seq = saved.epoch, saved.seq
                 self._kept = saved.seq
                 self._graph = self._restore(saved.arrays)
+        if self._graph is not None and self._seq == last:
+            return self._graph  # a log that begins anew goes on counting
         if self._graph is not None:
             change = self._since(self._epoch, self._seq, _MOST)
             if change is not None and self._apply(self._graph, change):
@@ -129,6 +131,7 @@ class Following:
     def __init__(self, log: GraphLog, snapshots: Snapshots | None = None, writing: Writing | None = None) -> None:
         self._log, self._snapshots, self._writing = log, snapshots, writing
         self._lock = threading.RLock()
+        self._decided = -1
         self._links: _Part[Links, NamesChange] = _Part(
             "links",
             lambda: log.all_names(lambda epoch, seq, rows: (epoch, seq, Links(rows))),
@@ -151,20 +154,25 @@ class Following:
             Aliases.from_arrays,
         )
 
-    def spread(self, sources: Sequence[tuple[int, float]]) -> dict[int, Link]:
-        """`Links.spread` over all that is in the catalog now."""
-        with self._lock:
-            return self._links.current(*self._around()).spread(sources)
+    def spread(self, sources: Sequence[tuple[int, float]], last: int | None = None) -> dict[int, Link]:
+        """`Links.spread` over all that is in the catalog.
 
-    def facts(self) -> Facts:
+        Args:
+            sources: Passages with their weights.
+            last: Number of the newest change, if it was just asked for; so in `facts` and `edges`.
+        """
+        with self._lock:
+            return self._links.current(*self._around(last)).spread(sources)
+
+    def facts(self, last: int | None = None) -> Facts:
         """The relations that are in the catalog now; later changes come into it with the next call."""
         with self._lock:
-            return self._facts.current(*self._around())
+            return self._facts.current(*self._around(last))
 
-    def edges(self) -> Callable[[Iterable[int]], list[tuple[int, int, float]]]:
+    def edges(self, last: int | None = None) -> Callable[[Iterable[int]], list[tuple[int, int, float]]]:
         """`silmari.graph.aliases.Aliases.edges_of` as of now, to be asked several times without looking for changes."""
         with self._lock:
-            aliases = self._judged()
+            aliases = self._judged(last)
 
         def edges_of(entities: Iterable[int]) -> list[tuple[int, int, float]]:
             with self._lock:
@@ -187,9 +195,13 @@ class Following:
         with self._lock:
             return self._judged().near(name)[:limit]
 
-    def _judged(self) -> Aliases:
+    def _judged(self, last: int | None = None) -> Aliases:
         """The edges as of now, with what a person decided."""
-        aliases = self._aliases.current(*self._around())
+        around = self._around(last)
+        aliases = self._aliases.current(*around)
+        if self._decided == around[1]:
+            return aliases  # a decision is a change of the log, too
+        self._decided = around[1]
         verdicts = self._log.alias_verdicts()
         if verdicts:
             facts = self.facts()
@@ -205,8 +217,8 @@ class Following:
             for part in (self._links, self._facts, self._aliases):
                 part.keep(self._snapshots, self._writing)
 
-    def _around(self) -> tuple[Snapshots | None, int, Writing | None]:
-        return self._snapshots, self._log.last_seq(), self._writing
+    def _around(self, last: int | None = None) -> tuple[Snapshots | None, int, Writing | None]:
+        return self._snapshots, self._log.last_seq() if last is None else last, self._writing
 
 
 def _relink(links: Links, change: NamesChange) -> bool:

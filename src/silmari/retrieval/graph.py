@@ -54,8 +54,8 @@ class Graphed:
     Attributes:
         ranked: (id, score), best first.
         lists: The lists it was made from, by the name of their way.
-        links: Of the passages that gained most by a name or a relation in common, through what.
-        chains: Of those that gained most by a chain of relations, that chain, cut where it reaches the passage.
+        links: Of the passages that have a name or a relation in common with a good one, through what.
+        chains: Of those that are a part of a chain of relations, that chain, cut where it reaches the passage.
         reached: How many relations chains were made of.
     """
 
@@ -161,12 +161,8 @@ def graph(
     scores = {item: score + share * gains.of(item) for item, score in base.items()}
     # sorted() is stable: equal scores keep the order of the fused ones.
     ranked = sorted(scores.items(), key=lambda pair: -pair[1])[:k]
-    chains = {
-        item: chain
-        for item, (gain, chain) in gains.chained.items()
-        if item in base and gain > gains.linked.get(item, (0.0,))[0]
-    }
-    links = {item: link for item, (_, link) in gains.linked.items() if item in base and item not in chains}
+    chains = {item: chain for item, (_, chain) in gains.chained.items() if item in base}
+    links = {item: link for item, (_, link) in gains.linked.items() if item in base}
     return Graphed(ranked, lists, links, chains, gains.reached)
 
 
@@ -197,7 +193,6 @@ def _follow(
     gains.chained = {
         passage: (CHAINED * (chain.says - least) / (1 - mean), chain.upto(states[passage]))
         for passage, chain in best.items()
-        if chain.says > least
     }
     gains.walked = _walked(walk_seeds(nearest, known.facts, mean), standing, known)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from silmari.errors import ProviderError
+from silmari.language.leaks import repeats
 from silmari.providers.chat import ChatModel
 from silmari.providers.gate import Gate
 from silmari.retrieval.rerank_prompt import SCHEMA, Language, messages
@@ -68,10 +69,14 @@ async def rerank(
         choice = await gate.ask(model, asked, lambda reply: parse(reply, texts), attempts=1, schema=SCHEMA)
     except ProviderError as error:
         return Reranked(fault=str(error))
+    rules = str(asked[0].content)
     folded = " ".join(question.split()).casefold()
     return Reranked(
         tuple(shown[place].id for place in choice.places[:best]),
-        tuple(one for one in choice.questions if one.casefold() != folded),
+        # What the model was told is no question, whatever a document made it ask.
+        tuple(
+            one for one in choice.questions if one.casefold() != folded and not repeats(one, rules, "\n".join(texts))
+        ),
     )
 
 

@@ -104,7 +104,7 @@ def messages(
     asked = _line(question, _MAX_QUESTION)
     lines = [_line(one, _MAX_STATEMENT) for one in statements]
     # A tag that nobody who wrote one of the documents can have guessed, so that none can close it.
-    tag = "statements-" + hashlib.blake2b("\0".join([asked, *lines]).encode(), digest_size=4).hexdigest()
+    tag = "statements-" + hashlib.blake2b("\0".join([asked, *lines]).encode(), digest_size=8).hexdigest()
     example, told, reply = _EXAMPLE[language]
     return [
         SystemMessage(_RULES[language].format(best=best, tag=tag)),

@@ -226,9 +226,11 @@ class Searcher:
             elif item in tokens:
                 weights = weights if weights is not None else self.weights(question)
                 support[item] = coverage(weights, tokens[item].split())
-        paths = tell_links(links, found, self.shelf, partial(self._close, question)) | tell_chains(
-            chains, found, self.shelf
-        )
+        # A chain tells more than that two passages have something in common.
+        told = {item: chain for item, chain in chains.items() if len(chain.relations) > 1 or item not in links}
+        others = {item: link for item, link in links.items() if item not in told}
+        paths = tell_links(others, found, self.shelf, partial(self._close, question))
+        paths |= tell_chains(told, found, self.shelf)
         hits: list[Hit] = []
         for item in kept:
             if item not in found:
@@ -242,6 +244,8 @@ class Searcher:
             backing = support[item]
             if item in paths:
                 evidence["path"] = paths[item]
+                if item in told:
+                    evidence["says"] = round(told[item].says, 4)
                 # What leads to a passage speaks for it: its own text may share nothing with the question.
                 backing = max(backing, self._backing(links.get(item), chains.get(item), support))
             hits.append(Hit(len(hits) + 1, way, passage, source, scores[item], similarity.get(item), backing, evidence))
@@ -252,9 +256,8 @@ class Searcher:
         return {} if question.vector is None else self.engine.similarity("relation", question.vector, relations)
 
     def _backing(self, link: Link | Meeting | None, chain: Chain | None, support: Mapping[int, float]) -> float:
-        """The relevance of what led to a passage: of another passage, or of the closest relation of a chain."""
-        if link is not None:
-            return support.get(link.source, 0.0)
+        """The relevance of what led to a passage: of another passage, and of the closest relation of a chain."""
+        backing = 0.0 if link is None else support.get(link.source, 0.0)
         if chain is not None and self.unrelated is not None:
-            return relevance(max(chain.close), self.unrelated())
-        return 0.0
+            backing = max(backing, relevance(max(chain.close), self.unrelated()))
+        return backing
