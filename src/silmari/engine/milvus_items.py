@@ -113,14 +113,10 @@ class Collection:
 
     def create(self, schema: Any, index: Any) -> None:
         """Make it, so that it can be searched at once."""
-        self.link.call(
-            "create_collection",
-            self.name,
-            schema=schema,
-            index_params=index,
-            consistency_level=self.consistency,
-            timeout=WRITE,
-        )
+        self.link.call("create_collection", self.name, schema=schema, consistency_level=self.consistency, timeout=WRITE)
+        # Lite has no index to wait for; pymilvus would sleep half a second all the same.
+        self.link.call("create_index", self.name, index, sync=not self.link.address.lite, timeout=WRITE)
+        self.load()
 
     def exists(self) -> bool:
         """Whether it was made."""
