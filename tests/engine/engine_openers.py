@@ -53,11 +53,12 @@ def _installed(package: str) -> bool:
 
 
 OPENERS: dict[str, Callable[[Path], Engine]] = {"local": _local, "elastic": _elastic}
-# Run by make test-all: they take minutes.
+# Run by make test-all: they need a server that takes long, or differ little from others.
 SLOW: dict[str, Callable[[Path], Engine]] = {}
-if _installed("pymilvus") and _installed("milvus_lite"):
-    SLOW |= {"milvus-lite": _lite, "milvus-lite-own-text": _lite_own_text}
 if _installed("pymilvus"):
     SLOW["milvus-2.3.5"] = _server
+    if _installed("milvus_lite"):
+        OPENERS["milvus-lite"] = _lite
+        SLOW["milvus-lite-own-text"] = _lite_own_text
     if os.environ.get("SILMARI_TEST_MILVUS_URL"):
         SLOW["milvus-cluster"] = _cluster

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from engine_openers import OPENERS
+from engine_openers import OPENERS, SLOW
 from engine_reference import DIM, Reference, assert_top, changes, record
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -149,3 +149,10 @@ def test_histories_with_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", sorted(OPENERS))
 def test_many_histories(name: str) -> None:
     _run(OPENERS[name], 150)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", sorted(SLOW))
+def test_a_few_histories(name: str) -> None:
+    _run(SLOW[name], 2)

@@ -82,11 +82,11 @@ class MilvusEngine:
     def lead(self, leading: bool) -> None:
         """Become the one that writes, or stop being it."""
         with self._lock:
-            texts = self.texts if leading else self._text
-            if isinstance(texts, LocalEngine):
-                texts.lead(leading)
-            if leading:
-                self._look("Strong")
+            if isinstance(self._text, LocalEngine):
+                self._text.lead(leading)
+            # A leader begins with what is true now; it is read when it is needed, so that a server that does not
+            # answer keeps nobody from adding to the catalog.
+            self._known = self._known and not leading
             self._writable = leading
 
     def reset(self, base: str, epoch: str) -> None:
@@ -132,7 +132,7 @@ class MilvusEngine:
         """The published watermark as of the last `refresh`, or None for an engine that was never filled."""
         with self._lock:
             if not self._known:
-                self._look(self._address.consistency)
+                self._look()
             mark, texts = self._mark, self.texts
             if mark is None or isinstance(texts, ServerText):
                 return mark
@@ -149,7 +149,7 @@ class MilvusEngine:
             if isinstance(self._text, LocalEngine):
                 self._text.refresh()
             if not self._known or time.monotonic() - self._asked >= _ASK_AGAIN:
-                self._look(self._address.consistency)
+                self._look()
 
     def sparse(self, tokens: Mapping[str, float], k: int, where: Filter) -> list[tuple[int, float]]:
         """The best k passages by BM25 as (id, score), best first; see `Engine.sparse`."""
@@ -228,10 +228,11 @@ class MilvusEngine:
         if not self._known:
             with self._lock:
                 if not self._known:
-                    self._look(self._address.consistency)
+                    self._look()
 
-    def _look(self, consistency: Consistency) -> None:
+    def _look(self) -> None:
         """Read the watermark, and open what it stands for when that is new."""
+        consistency: Consistency = "Strong" if self._writable else self._address.consistency
         self._asked = time.monotonic()
         before, mark = self._mark, None
         if self._state.exists():
