@@ -9,10 +9,12 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import venv
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -94,19 +96,38 @@ def server_url() -> str:
 
 
 def serve(folder: str, port: int) -> None:
-    from milvus import MilvusServer
+    from milvus import MilvusServer, MilvusServerConfig
 
+    # As it is, a port that was just given up is passed over, and the server comes back at another one.
+    MilvusServerConfig.try_bind_port = _bound
     server = MilvusServer()
     server.set_base_dir(folder)
     if port:
-        server.listen_port = port
+        server.config.configs["proxy_port"] = port
     try:
         server.start()
         sys.stdout.write(f"{server.listen_port}\n")
         sys.stdout.flush()
         sys.stdin.read()
+        if server.server_proc:
+            # Killed after a second, as `stop` does, it comes back only when its old session has run out.
+            server.server_proc.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                server.server_proc.wait(timeout=20)
     finally:
         server.stop()
+
+
+def _bound(_: object, port: int) -> socket.socket | None:
+    free = socket.socket()
+    free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        free.bind(("0.0.0.0", port))
+        free.listen()
+    except OSError:
+        free.close()
+        return None
+    return free
 
 
 if __name__ == "__main__":

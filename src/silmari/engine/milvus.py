@@ -12,6 +12,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,13 +120,12 @@ class MilvusEngine:
             records = _last(fresh)
             # All is checked before anything is written.
             dims = {kind: self._items[kind].check(of_kind) for kind, of_kind in records.items()}
-            for kind, of_kind in records.items():
-                self._items[kind].put(of_kind, dims[kind])
-            texts = self.texts
-            if isinstance(texts, LocalEngine):
-                texts.apply([_text_only(change) for change in fresh])
-            elif "passage" in records:
-                texts.put(records["passage"])
+            # Texts are written beside the vectors, which is mostly waiting; the watermark waits for both.
+            with ThreadPoolExecutor(1) as beside:
+                texts = beside.submit(self._put_texts, fresh, records.get("passage", {}))
+                for kind, of_kind in records.items():
+                    self._items[kind].put(of_kind, dims[kind])
+                texts.result()
             self._publish(replace(mark, seq=max(change.seq for change in fresh)))
 
     def watermark(self) -> Watermark | None:
@@ -219,6 +219,13 @@ class MilvusEngine:
             return
         shutil.rmtree(self._folder, ignore_errors=True)
         self._text.make()
+
+    def _put_texts(self, fresh: Sequence[Change], passages: Mapping[int, Record | None]) -> None:
+        texts = self._text
+        if isinstance(texts, LocalEngine):
+            texts.apply([_text_only(change) for change in fresh])
+        elif texts is not None and passages:
+            texts.put(passages)
 
     def _may_write(self) -> None:
         if not self._writable:
