@@ -12,6 +12,7 @@ NAMES = (
     "startup",
     "memory",
     "engine",
+    "milvus",
     "reading_tables",
     "reading_pdf",
     "embedding",
