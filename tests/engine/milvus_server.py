@@ -44,6 +44,9 @@ class Server:
         return f"milvus+http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
+        # Two cannot run at once: they lock one file of the system.
+        for other in _running:
+            other.stop()
         self.process = subprocess.Popen(
             [self._python, __file__, str(self.folder), str(self.port)],
             stdin=subprocess.PIPE,
@@ -51,21 +54,30 @@ class Server:
             stderr=subprocess.DEVNULL,
             text=True,
             encoding="utf-8",
+            # What stops the tests must not stop it too, before it has stopped the server.
+            start_new_session=True,
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line.strip().isdigit():
-            skip(f"Milvus {VERSION} does not start here.")
+            self.process.kill()
+            self.process.communicate()
+            raise RuntimeError(f"Milvus {VERSION} does not start, see {self.folder}/logs.")
         self.port = int(line)
+        _running.append(self)
 
     def stop(self) -> None:
         if self.process is not None:
             self.process.communicate()
             self.process = None
+            _running.remove(self)
 
     def end(self) -> None:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_running: list[Server] = []
 
 
 @cache
@@ -92,7 +104,10 @@ def _server() -> Server:
 
 def server_url() -> str:
     """The server that all tests share."""
-    return _server().url
+    server = _server()
+    if server.process is None:
+        server.start()
+    return server.url
 
 
 def serve(folder: str, port: int) -> None:
