@@ -73,6 +73,11 @@ class Settings(BaseSettings):
     base_url: str | None = Field(None, description="Base URL of an OpenAI-compatible service for llm and embedder.")
     api_key: SecretStr | None = Field(None, description="Its key; else the provider's own variable is read.")
     engine: str = Field("local", description="Engine URL.")
+    catalog: str = Field(
+        "sqlite",
+        repr=False,  # a password may stand in it
+        description="Where the catalog is: sqlite (in the folder) or postgresql://user@host:port/database.",
+    )
 
     k: int = Field(5, ge=1, le=1000, description="How many hits a search returns.")
     way: str = Field("fused", description="Way of retrieval.")

@@ -39,6 +39,11 @@ def open_engine(url: str, folder: Path) -> Engine:
     )
 
 
+def is_shared(url: str) -> bool:
+    """Whether a URL names an engine on a server, which several machines write to; others lie in the base's folder."""
+    return url.startswith(("milvus+", "elasticsearch+"))
+
+
 def shown(url: str) -> str:
     """An engine's URL as it may be printed: without key, token, user and password."""
     return re.sub(r"([?&]token=)[^&]*", r"\1…", re.sub(r"//[^/?#]*@", "//", url))
