@@ -6,10 +6,25 @@ from pathlib import Path
 import pytest
 from catalog_samples import FINGERPRINTS
 
+import postgres_server
 from silmari.catalog.catalog import Catalog
 
 
 @pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    with Catalog.open(tmp_path / "kb", FINGERPRINTS) as opened:
+def postgres() -> Iterator[str]:
+    """The URL of a catalog that is not there yet, in PostgreSQL."""
+    url = postgres_server.new_schema()
+    yield url
+    postgres_server.drop(url)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str:
+    """Where a catalog is to be made: one after the other on every database."""
+    return "sqlite" if request.param == "sqlite" else request.getfixturevalue("postgres")
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, url: str) -> Iterator[Catalog]:
+    with Catalog.open(tmp_path / "kb", FINGERPRINTS, url=url) as opened:
         yield opened

@@ -291,12 +291,13 @@ class _RowLocks:
 
     def release(self) -> None:
         """End the transaction."""
-        if self._connection is not None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
             # A connection that broke off has given them back already.
             with suppress(SQLAlchemyError):
-                self._connection.rollback()
-            self._connection.close()
-            self._connection = None
+                connection.rollback()
+            with suppress(SQLAlchemyError):
+                connection.close()
 
 
 class _ConnectionLease:
