@@ -31,9 +31,9 @@ from silmari.catalog import (
     wishes,
     writing,
 )
+from silmari.catalog.claims import SHARES, Claim
 from silmari.catalog.rules import chunks, to_json
 from silmari.catalog.schema import get_meta, replies, set_meta
-from silmari.catalog.claims import SHARES, Claim
 from silmari.catalog.store import SQLITE, Held, Store, open_store, point_to
 from silmari.catalog.words import (
     Counts,
@@ -51,7 +51,7 @@ from silmari.catalog.words import (
     StoredDocument,
     storable,
 )
-from silmari.engine.base import Change
+from silmari.engine.base import Change, Standing
 from silmari.errors import UnreadableError
 from silmari.model import Entity, Filter, Kind, Passage, Relation, RelationMode, Source, Triplet
 
@@ -131,22 +131,23 @@ class Catalog:
         self._store.assert_writable()
 
     @property
-    def place(self) -> str:
-        """Where it is: its file, or its URL without a password."""
-        return self._store.place
+    def shown(self) -> str:
+        """Which database it is in: ``sqlite``, or a URL without a password."""
+        return self._store.shown
 
     @property
     def readonly(self) -> bool:
         """Whether it may not be written."""
         return self._store.readonly
 
-    def try_lease(self, timeout: float = 0.0) -> Held | None:
-        """The right to write to an engine that everyone who uses the catalog shares; None while another has it.
+    def try_lease(self, name: str, timeout: float = 0.0) -> Held | None:
+        """A right that one of all who use the catalog has at a time, on whatever machine; None while another has it.
 
         Args:
+            name: ``engine``, to write to an engine that all share, or ``moving``.
             timeout: Seconds to wait for it.
         """
-        return self._store.try_lease(timeout)
+        return self._store.try_lease(name, timeout)
 
     # Identity
 
@@ -304,6 +305,21 @@ class Catalog:
         """The number of the newest change, 0 if there is none."""
         with self._store.read() as connection:
             return changes.last_seq(connection)
+
+    def count_changes(self, after: int) -> int:
+        """How many changes there are after a number."""
+        with self._store.read() as connection:
+            return changes.count(connection, after)
+
+    def standing(self) -> Standing:
+        """Where the log stands, and the engine that the base lives on."""
+        with self._store.read() as connection:
+            return changes.standing(connection)
+
+    def set_engine(self, url: str) -> None:
+        """Say which engine the base lives on from now on, by a URL without secrets; other processes follow it there."""
+        with self._store.write() as connection:
+            set_meta(connection, "engine", url)
 
     def new_epoch(self) -> None:
         """Start the log anew with what is there now; every engine will be rebuilt from it."""

@@ -68,12 +68,16 @@ def claim(
         with store.read() as connection:
             return Claim(waiting(connection, lambda share: True))
     refused: set[int] = set()
+
+    def free(share: int) -> bool:
+        return share not in refused
+
     try:
         while True:
             with store.read() as connection:
-                wanted = {share_of(item) for item in waiting(connection, lambda share: share not in refused)}
+                wanted = {share_of(item) for item in waiting(connection, free)}
             mine = shares.take(wanted)
-            refused |= wanted - mine
+            refused.update(wanted - mine)
             if not wanted:
                 shares.release()
                 return Claim((), bool(refused))

@@ -46,8 +46,8 @@ class PostgresStore:
         """
         self.address = postgres_address.parse(url)
         self.folder = folder
-        self.place = self.address.shown
-        self.readonly = readonly
+        self.place = self.shown = self.address.shown
+        self.readonly = self._asked = readonly
         self._busy_seconds = busy_seconds
         path = f'SET LOCAL search_path TO "{self.address.schema}"'
         self._reading = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {path}"
@@ -56,7 +56,9 @@ class PostgresStore:
             f"BEGIN ISOLATION LEVEL READ COMMITTED; {path}; SET LOCAL lock_timeout = {int(busy_seconds * 1000)}; "
             f"SELECT pg_advisory_xact_lock({self._lock_number('write')})"
         )
-        self._sharing = f"BEGIN ISOLATION LEVEL READ COMMITTED; {path}; SET LOCAL idle_in_transaction_session_timeout = 0"
+        self._sharing = (
+            f"BEGIN ISOLATION LEVEL READ COMMITTED; {path}; SET LOCAL idle_in_transaction_session_timeout = 0"
+        )
         self._engine: Engine = create_engine(
             "postgresql+psycopg://",
             creator=self._connect,
@@ -107,6 +109,10 @@ class PostgresStore:
         Raises:
             KnowledgeBaseError: The user may only read, or asked for it.
         """
+        if self._asked:
+            raise KnowledgeBaseError(
+                f"The catalog {self.place} was opened for reading only; nothing was changed. Open it to write."
+            )
         if self.readonly:
             raise KnowledgeBaseError(
                 f"The catalog {self.place} can only be read by this user or from this server; nothing was changed. "
@@ -151,13 +157,14 @@ class PostgresStore:
         """Parts of a queue that belong to one process until it is done with them, or gone."""
         return _RowLocks(queue, self._begin_sharing)
 
-    def try_lease(self, timeout: float) -> Held | None:
-        """The right to write to an engine that all machines share; it ends with its connection.
+    def try_lease(self, name: str, timeout: float) -> Held | None:
+        """A right that one process has at a time, over all machines; it ends with its connection.
 
         Args:
+            name: Of the right.
             timeout: Seconds to wait for it.
         """
-        number = self._lock_number("engine")
+        number = self._lock_number(name)
         deadline = time.monotonic() + timeout
         with self._explained():
             connection = self._connect()
@@ -181,9 +188,7 @@ class PostgresStore:
         with self.read() as connection:
             self._check_schema(connection, "USAGE")
             standby = connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one()
-            may = connection.execute(
-                text("SELECT has_table_privilege(to_regclass('counters'), 'UPDATE')")
-            ).scalar_one()
+            may = connection.execute(text("SELECT has_table_privilege(to_regclass('counters'), 'UPDATE')")).scalar_one()
         # Where the table is not there, it may be made.
         self.readonly |= standby or may is False
 
@@ -199,9 +204,7 @@ class PostgresStore:
         """
         name = {"name": self.address.schema}
         row = connection.execute(
-            text(
-                f"SELECT current_user, has_schema_privilege(oid, '{right}') FROM pg_namespace WHERE nspname = :name"
-            ),
+            text(f"SELECT current_user, has_schema_privilege(oid, '{right}') FROM pg_namespace WHERE nspname = :name"),
             name,
         ).one_or_none()
         if row is not None and not row[1]:

@@ -43,8 +43,11 @@ def lost(address: Address, words: str) -> KnowledgeBaseError:
 def said(error: BaseException) -> str:
     """The first line of what the server or libpq says, without the mark of its severity."""
     line = next(iter(str(error).strip().splitlines()), type(error).__name__)
-    # "connection failed: connection to server at … failed: FATAL:  password authentication failed"
-    return re.sub(r".*\b(?:FATAL|ERROR|PANIC):\s+", "", line).rstrip(".")
+    # "connection failed: connection to server at …, port 5432 failed: FATAL:  password authentication failed"
+    line = re.sub(
+        r"^(?:connection failed: )?connection to server .*?, port \d+ failed: |^connection failed: ", "", line
+    )
+    return re.sub(r"^[^\s:]*:\s\s+", "", line).rstrip(".")
 
 
 def _by_state(error: psycopg.Error, address: Address, busy_seconds: float) -> KnowledgeBaseError | None:

@@ -64,7 +64,7 @@ files = Table(
     # As it was last seen, readable or not; -1 when it must be read again.
     Column("size", BigInteger, nullable=False),
     Column("mtime_ns", BigInteger, nullable=False),
-    Column("sha256", String(64)),  # of the version that is stored; NULL if none or only a part of it is
+    Column("sha256", _Words),  # of the version that is stored; NULL if none or only a part of it is
     Column("status", String(10), nullable=False),
     Column("reason", _Words),
     Column("notes", _Words, nullable=False),  # JSON list of sentences
@@ -75,20 +75,20 @@ documents = Table(
     "documents",
     metadata,
     Column("id", BigInteger, primary_key=True, autoincrement=False),
-    Column("content_key", String(64), nullable=False, unique=True),
+    Column("content_key", _Words, nullable=False, unique=True),
     Column("category", _Words, nullable=False),
     # What the content itself says.
     Column("content_title", _Words, nullable=False),
-    Column("content_date", String(10)),
-    Column("content_date_source", String(10)),
+    Column("content_date", _Words),
+    Column("content_date_source", _Words),
     Column("triplets", _Words, nullable=False),  # JSON list of [subject, predicate, object]
     Column("notes", _Words, nullable=False),  # JSON list of sentences
     # What holds, given its sources; see `silmari.catalog.effective`.
     Column("uri", _Words, nullable=False),
     Column("title", _Words, nullable=False),
     Column("name_tokens", _Words, nullable=False),
-    Column("date", String(10)),
-    Column("date_source", String(10)),
+    Column("date", _Words),
+    Column("date_source", _Words),
     Column("day", Integer),  # YYYYMMDD for filters; NULL also for a file's time where that is no date
     Column("relations", String(10), nullable=False, server_default="sentences"),  # a RelationMode
 )
@@ -101,8 +101,8 @@ sources = Table(
     Column("document_id", BigInteger, ForeignKey("documents.id"), nullable=False, index=True),
     Column("name_title", _Words, nullable=False),
     Column("name_tokens", _Words, nullable=False),
-    Column("date", String(10)),  # only one that the name or the file's time suggests
-    Column("date_source", String(10)),
+    Column("date", _Words),  # only one that the name or the file's time suggests
+    Column("date_source", _Words),
     Column("relations", String(10)),  # the RelationMode that was asked for; NULL: as the document brings
 )
 
@@ -116,7 +116,7 @@ passages = Table(
     Column("content", _Words),  # NULL when equal to text
     Column("context", _Words, nullable=False),
     Column("locator", _Words, nullable=False),  # JSON object
-    Column("date", String(10)),
+    Column("date", _Words),
     Column("tokens", _Words, nullable=False),
     # As `silmari.language.names.passage_names` gives them, joined by blanks.
     Column("names", _Words, nullable=False, server_default=""),
@@ -169,7 +169,9 @@ statements = Table(
 )
 
 # What statements are made from, beside `documents.triplets`; each is a JSON list of [subject, predicate, object].
-attached = Table("attached", metadata, Column("uri", _Words, primary_key=True), Column("triplets", _Words, nullable=False))
+attached = Table(
+    "attached", metadata, Column("uri", _Words, primary_key=True), Column("triplets", _Words, nullable=False)
+)
 
 extracted = Table(
     "extracted",

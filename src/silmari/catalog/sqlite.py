@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from silmari.catalog.lease import Lease
-from silmari.catalog.store import folder_problem
+from silmari.catalog.store import SQLITE, folder_problem
 from silmari.errors import BusyError, KnowledgeBaseError, MissingBaseError
 
 FILE_NAME = "silmari.sqlite"
@@ -31,6 +31,7 @@ class SqliteStore:
 
     elsewhere = "name another folder with --kb"
     shares_work = False
+    shown = SQLITE
 
     def __init__(self, folder: Path, *, create: bool, readonly: bool, busy_seconds: float = BUSY_SECONDS) -> None:
         """Open the file in `folder`, or make both.
@@ -112,9 +113,9 @@ class SqliteStore:
     def shares(self, queue: str) -> None:
         """None: one process at a time, the one with the lease, does all that waits."""
 
-    def try_lease(self, timeout: float) -> Lease | None:
-        """The lease on the base's folder, which all its processes share."""
-        return Lease.try_take(self.folder, timeout=timeout)
+    def try_lease(self, name: str, timeout: float) -> Lease | None:
+        """A lease in the base's folder, which all its processes share."""
+        return Lease.try_take(self.folder, timeout=timeout, name=name)
 
     def close(self) -> None:
         """Close all connections."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
-from silmari.errors import KnowledgeBaseError, MissingBaseError, MissingExtraError, UsageError
+from silmari.errors import KnowledgeBaseError, MissingExtraError, UsageError
 
 SQLITE = "sqlite"
 # In the folder of a base whose catalog lies elsewhere; it says where.
@@ -41,6 +41,7 @@ class Store(Protocol):
 
     Attributes:
         folder: Of the base.
+        shown: Which database it is: ``sqlite``, or a URL without a password.
         place: Where the catalog is, as messages name it.
         elsewhere: How the user names another place.
         readonly: Whether it may not be written.
@@ -48,6 +49,7 @@ class Store(Protocol):
     """
 
     folder: Path
+    shown: str
     place: str
     elsewhere: str
     readonly: bool
@@ -87,8 +89,8 @@ class Store(Protocol):
     def shares(self, queue: str) -> Shares | None:
         """What work is divided by among processes; None where one process does all of it."""
 
-    def try_lease(self, timeout: float) -> Held | None:
-        """The right to write to an engine that all machines share; None while another process has it."""
+    def try_lease(self, name: str, timeout: float) -> Held | None:
+        """A right that one of all who use the database has at a time; None while another process has it."""
 
     def close(self) -> None:
         """Close all connections."""
@@ -161,6 +163,4 @@ def _refuse_pointer(folder: Path) -> None:
         says = (folder / POINTER).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return
-    raise MissingBaseError(
-        f"{folder}: {says} Name that with SILMARI_CATALOG, or another folder with --kb."
-    )
+    raise KnowledgeBaseError(f"{folder}: {says} Name that with SILMARI_CATALOG, or another folder with --kb.")
