@@ -139,7 +139,7 @@ class PostgresStore:
             connection.exec_driver_sql(f'CREATE SCHEMA "{schema}"')
         except DBAPIError as error:
             if isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
-                user = connection.execute(text("SELECT current_user")).scalar_one()
+                user = _user(connection)
                 raise KnowledgeBaseError(
                     f"The user {user} may not make a schema in the database of the catalog {self.place}; ask its owner "
                     f'for: CREATE SCHEMA "{schema}" AUTHORIZATION "{user}"'
@@ -320,6 +320,12 @@ class _ConnectionLease:
     def release(self) -> None:
         """Give it back."""
         self._connection.close()
+
+
+def _user(connection: Connection) -> str:
+    """Who is connected; also in a transaction that has failed."""
+    plain: Any = connection.connection.dbapi_connection
+    return str(plain.info.user)
 
 
 def _begin(connection: Connection) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
@@ -53,10 +53,12 @@ def parse(url: str) -> Address:
         UsageError: It is none; the message holds nothing of it, since a password may stand in it.
     """
     try:
-        parts = urlsplit(url)
-        query = parse_qsl(parts.query, keep_blank_values=True)
+        place, _, options = url.partition("?")
+        if place.count("@") > ("@" in place.partition("://")[2].partition("/")[0]):
+            raise ValueError("a password that was not escaped: a part of it would be taken for a host or a database")
+        query = parse_qsl(options, keep_blank_values=True)
         rest = urlencode([pair for pair in query if pair[0] != "schema"], quote_via=quote)
-        found = conninfo_to_dict(urlunsplit(parts._replace(query=rest)))
+        found = conninfo_to_dict(f"{place}?{rest}")
     except (ValueError, ProgrammingError):
         # Without the cause: its text may hold a part of the password.
         raise UsageError(
@@ -64,6 +66,8 @@ def parse(url: str) -> Address:
             "%40 for @ and %2F for / in names and passwords."
         ) from None
     parameters = {name: str(value) for name, value in found.items() if value is not None}
+    if not all(port.isdecimal() or not port for port in parameters.get("port", "").split(",")):
+        raise UsageError("The port in the setting catalog is no number; write postgresql://user@host:5432/database.")
     schema = dict(query).get("schema", SCHEMA)
     if not _NAME.fullmatch(schema) or len(schema.encode()) > _LONGEST or schema.lower().startswith("pg_"):
         raise UsageError(
