@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import postgres_server
 from silmari.knowledge_base import KnowledgeBase
 from word_embeddings import WordEmbeddings
 
@@ -42,6 +43,14 @@ def embedder() -> WordEmbeddings:
 def base(tmp_path: Path, embedder: WordEmbeddings) -> Iterator[KnowledgeBase]:
     with KnowledgeBase.open(tmp_path / "kb", embedder=embedder) as opened:
         yield opened
+
+
+@pytest.fixture
+def postgres() -> Iterator[str]:
+    """The URL of a catalog that is not there yet, in PostgreSQL."""
+    url = postgres_server.new_schema()
+    yield url
+    postgres_server.drop(url)
 
 
 @pytest.fixture

@@ -6,16 +6,7 @@ from pathlib import Path
 import pytest
 from catalog_samples import FINGERPRINTS
 
-import postgres_server
 from silmari.catalog.catalog import Catalog
-
-
-@pytest.fixture
-def postgres() -> Iterator[str]:
-    """The URL of a catalog that is not there yet, in PostgreSQL."""
-    url = postgres_server.new_schema()
-    yield url
-    postgres_server.drop(url)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

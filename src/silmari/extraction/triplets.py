@@ -169,8 +169,7 @@ class _Run:
             while True:
                 await self._start(tasks)
                 if not tasks:
-                    if self._others and not self._result.problem and await self._patient():
-                        await asyncio.sleep(LOOK_AGAIN)
+                    if await self._others_work():
                         continue
                     break
                 done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -212,7 +211,12 @@ class _Run:
             passage = self._ready.pop()
             tasks[asyncio.create_task(self._ask(passage))] = passage
 
-    async def _patient(self) -> bool:
+    async def _others_work(self) -> bool:
+        """Wait a moment for what others have claimed, keeping nothing from them; False if there is nothing to wait for."""
+        if not self._others or self._doubtful or self._result.problem:
+            return False
+        await asyncio.to_thread(self._save)
+        await asyncio.sleep(LOOK_AGAIN)
         return self._patience.lasts((await asyncio.to_thread(self._catalog.count_extractions))[0])
 
     async def _ask(self, passage: Waiting) -> _Outcome:
