@@ -255,8 +255,12 @@ def take_numbers(connection: Connection, name: str, count: int) -> range:
     """Take `count` fresh numbers of a counter, inside the write transaction."""
     if not count:
         return range(0)
-    connection.execute(update(counters).where(counters.c.name == name).values(value=counters.c.value + count))
-    last = connection.execute(select(counters.c.value).where(counters.c.name == name)).scalar_one()
+    more = update(counters).where(counters.c.name == name).values(value=counters.c.value + count)
+    if connection.dialect.update_returning:
+        last: int = connection.execute(more.returning(counters.c.value)).scalar_one()
+    else:
+        connection.execute(more)
+        last = connection.execute(select(counters.c.value).where(counters.c.name == name)).scalar_one()
     return range(last - count + 1, last + 1)
 
 

@@ -212,7 +212,7 @@ class _Run:
             tasks[asyncio.create_task(self._ask(passage))] = passage
 
     async def _others_work(self) -> bool:
-        """Wait a moment for what others have claimed, keeping nothing from them; False if there is nothing to wait for."""
+        """Wait a moment for what others have claimed, keeping nothing from them; False if that is nothing."""
         if not self._others or self._doubtful or self._result.problem:
             return False
         await asyncio.to_thread(self._save)
