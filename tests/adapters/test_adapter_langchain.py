@@ -197,11 +197,13 @@ def test_policies_and_their_tiers(stocked: KnowledgeBase) -> None:
     assert [known["category"] for known in about(mixed)][:2] == ["규정", "규정"]
 
 
-def test_times_in_questions_can_be_left_alone(stocked: KnowledgeBase) -> None:
-    question = "지난 3년 동안 연차휴가는 입사 1년이 지나면 며칠을 준다고 하였나요?"
-    timed = SilmariRetriever(base=stocked, way="dense", k=20, now="2026-01-01", duplicates=True)
-    assert "leave" in uris(about(timed.invoke(question))) and "old-leave" not in uris(about(timed.invoke(question)))
-    assert "old-leave" in uris(about(timed.invoke(question, time=False)))
+def test_times_in_questions_can_be_left_alone(tmp_path: Path) -> None:
+    with KnowledgeBase.open(tmp_path / "kb", embedder="none") as base:
+        base.add_records(RECORDS)
+        timed = SilmariRetriever(base=base, way="sparse", k=20, now="2026-01-01", duplicates=True)
+        question = "지난 3년 동안 연차휴가를 준다?"
+        assert uris(about(timed.invoke(question))) == ["leave"]
+        assert set(uris(about(timed.invoke(question, time=False)))) == {"leave", "old-leave"}
 
 
 def test_options_of_one_call_come_first(stocked: KnowledgeBase) -> None:

@@ -175,7 +175,7 @@ def _node(id: str, text: str, about: Mapping[str, Any], source: Source) -> TextN
     return PassageNode(
         id_=id,
         text=text,
-        metadata=dict(about),
+        extra_info=dict(about),  # what LlamaIndex calls metadata elsewhere
         excluded_llm_metadata_keys=hidden,
         excluded_embed_metadata_keys=hidden,
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=source.uri, metadata=document)},
