@@ -25,6 +25,7 @@ from silmari.engine.milvus_text import ServerText
 from silmari.errors import KnowledgeBaseError, UsageError
 from silmari.knowledge_base import KnowledgeBase
 from silmari.model import Filter
+from silmari.retrieval.trace import Trace
 from silmari.settings import Settings
 from word_embeddings import WordEmbeddings
 
@@ -108,7 +109,7 @@ def test_a_wrong_url_is_told_without_its_secret(url: str, part: str, tmp_path: P
     with pytest.raises(UsageError, match=part) as told:
         open_engine(url, tmp_path)
     assert "secret" not in str(told.value)
-    assert "secret" not in shown(url)
+    assert "secret" not in shown(url, Path())
 
 
 def test_filters_become_expressions() -> None:
@@ -299,12 +300,13 @@ def test_a_base_outlives_its_server(tmp_path: Path, embedder: WordEmbeddings) ->
             server.stop()
             report = base.add_records([{"id": "b", "text": "부산 지사 예산"}])
             assert any("cannot be reached" in note for note in report.notes), report.notes
-            for way in ("sparse", "dense"):  # to say how relevant the hits of `sparse` are, vectors are asked too
-                with pytest.raises(KnowledgeBaseError, match="cannot be reached"):
-                    base.search("예산", way=way)
+            with pytest.raises(KnowledgeBaseError, match="cannot be reached"):
+                base.search("예산", way="dense")
+            for way in ("sparse", "fused", "graph"):  # what BM25 finds, since the texts lie in the folder
+                trace = Trace()
+                assert [hit.source.uri for hit in base.search("예산", way=way, trace=trace)] == ["record:a"]
+                assert any("Only BM25 was used. The search engine cannot be reached" in note for note in trace.notes)
             assert any("cannot be reached" in note for note in base.status().notes)
-            # Texts lie in the folder, for this server has no BM25.
-            assert len(base._mirror.engine.sparse({"예산": 1.0}, 5, ALL)) == 1
             server.start()
             patiently(lambda: base.search("예산", way="dense"))
             both = {"record:a", "record:b"}

@@ -75,10 +75,10 @@ class MilvusEngine:
 
     @property
     def note(self) -> str:
-        """What a status should say of where texts are searched."""
+        """Where texts are searched."""
         if isinstance(self.texts, ServerText):
-            return "texts are searched by Milvus"
-        return "texts are searched in the folder, since this Milvus has no sound BM25"
+            return "Texts are searched by Milvus."
+        return "Texts are searched in the folder of the base, since this Milvus has no sound BM25 of its own."
 
     def lead(self, leading: bool) -> None:
         """Become the one that writes, or stop being it."""
