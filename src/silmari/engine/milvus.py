@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from silmari.engine.base import Change, Record, Watermark
 from silmari.engine.local import LocalEngine
 from silmari.engine.local_state import KINDS
-from silmari.engine.milvus_items import Collection, Items
+from silmari.engine.milvus_items import Collection, DamagedError, Items
 from silmari.engine.milvus_link import Address, Consistency, Link
 from silmari.engine.milvus_text import ServerText
 from silmari.errors import KnowledgeBaseError
@@ -241,6 +241,14 @@ class MilvusEngine:
         """Read the watermark, and open what it stands for when that is new."""
         consistency: Consistency = "Strong" if self._writable else self._address.consistency
         self._asked = time.monotonic()
+        try:
+            self._mark = self._found(consistency)
+        except DamagedError:
+            # As one that was never filled: whoever may write makes it anew from the catalog.
+            self._mark = None
+        self._known = True
+
+    def _found(self, consistency: Consistency) -> Watermark | None:
         before, mark = self._mark, None
         if self._state.exists():
             if not self._known:
@@ -261,7 +269,7 @@ class MilvusEngine:
         texts = self.texts
         if isinstance(texts, ServerText) and anew:
             texts.look()
-        self._mark, self._known = mark, True
+        return mark
 
     def _make_state(self) -> None:
         from pymilvus import DataType, MilvusClient

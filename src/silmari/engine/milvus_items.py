@@ -94,6 +94,10 @@ def ranked(found: Mapping[int, float], k: int) -> list[tuple[int, float]]:
     return heapq.nsmallest(k, found.items(), key=lambda item: (-item[1], item[0]))
 
 
+class DamagedError(KnowledgeBaseError):
+    """The files of a collection cannot be read; it must be made anew."""
+
+
 class Collection:
     """One collection, made when its first row comes.
 
@@ -123,8 +127,19 @@ class Collection:
         return bool(self.link.call("has_collection", self.name))
 
     def load(self) -> None:
-        """Have it in memory: it is not after Lite opens a file, or after someone released it."""
-        self.link.call("load_collection", self.name, timeout=WRITE)
+        """Have it in memory: it is not after Lite opens a file, or after someone released it.
+
+        Raises:
+            DamagedError: Lite cannot read its files.
+            KnowledgeBaseError: A server cannot load it.
+        """
+        try:
+            self.link.call("load_collection", self.name, timeout=WRITE)
+        except KnowledgeBaseError as error:
+            if self.link.address.lite:
+                # It writes some files in place, so that one that was cut short lies there when its process was killed.
+                raise DamagedError(str(error)) from error
+            raise
 
     def drop(self) -> None:
         """Remove it with all it holds, if it is there."""
