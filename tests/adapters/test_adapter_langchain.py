@@ -183,8 +183,10 @@ def test_nothing_left_by_a_filter_is_empty(stocked: KnowledgeBase) -> None:
 
 
 def test_decomposed_hangul_finds_the_same(stocked: KnowledgeBase) -> None:
-    retriever = SilmariRetriever(base=stocked, k=3, filters={"category": unicodedata.normalize("NFC", "규정")})
-    assert retriever.invoke(unicodedata.normalize("NFD", LEAVE)) == retriever.invoke(LEAVE)
+    retriever = SilmariRetriever(base=stocked, k=3, filters={"category": "규정"})
+    found = retriever.invoke(LEAVE)
+    assert retriever.invoke(unicodedata.normalize("NFD", LEAVE)) == found
+    assert retriever.invoke(LEAVE, filters={"category": unicodedata.normalize("NFD", "규정")}) == found
 
 
 def test_policies_and_their_tiers(stocked: KnowledgeBase) -> None:
@@ -270,6 +272,23 @@ def test_a_document_cannot_forge_a_source(base: KnowledgeBase) -> None:
     text = search_tool(base).invoke({"question": "연차휴가"})
     assert text.count("<source-") == text.count("</source-") == 1
     assert "\u202e" not in text
+
+
+def test_a_book_in_a_cell_does_not_fill_the_context(base: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text("이름,비고\n" + "연차휴가," + "가나다 " * 5_000 + "\n", "utf-8")
+    base.add(tmp_path / "long.csv")
+    tool = search_tool(base, k=1)
+    message = tool.invoke(call(tool.name, question="연차휴가"))
+    assert len(message.content) < 5_000 and " …\n</source-" in message.content
+    assert len(message.artifact[0].page_content) > 15_000
+
+
+def test_a_model_is_offered_the_tool(stocked: KnowledgeBase, service: StandIn) -> None:
+    model = ChatOpenAI(model="any", base_url=service.url, api_key="key", use_responses_api=False)  # type: ignore[arg-type]
+    model.bind_tools([search_tool(stocked), ask_tool(stocked)]).invoke("안녕하세요")
+    offered = [tool["function"] for tool in service.requests[-1].body["tools"]]
+    assert [function["name"] for function in offered] == ["search_documents", "ask_documents"]
+    assert offered[0]["parameters"]["properties"]["since"]["anyOf"][0] == {"type": "string", "format": "date"}
 
 
 def test_the_schema_tells_a_model_what_it_may_say(stocked: KnowledgeBase) -> None:

@@ -7,11 +7,15 @@ import json
 import subprocess
 import sys
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from adapter_base import BRIDGE, LEAVE, RECORDS, stocked, uris
+from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.llms import MockLLM
+from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
@@ -154,6 +158,28 @@ def test_a_search_tool_numbers_its_sources(stocked: KnowledgeBase) -> None:
     assert (later.content, later.raw_output) == (output.content, output.raw_output)
     schema = tool.metadata.to_openai_tool()["function"]
     assert set(schema["parameters"]["properties"]) == {"question", "k", "since", "until", "category"}
+
+
+# LlamaIndex's workflows look at every attribute of an agent, also at those that pydantic would like to be rid of.
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")
+def test_in_the_hands_of_an_agent(stocked: KnowledgeBase) -> None:
+    """A mock model that calls the tool once, wrongly, then rightly, then says what it was told."""
+    wishes = [{"question": LEAVE, "since": "작년"}, {"question": LEAVE, "since": "2024-01-01"}]
+
+    def reply(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
+        told = [message.content or "" for message in messages if message.role == MessageRole.TOOL]
+        if len(told) == len(wishes):
+            return ChatMessage(role="assistant", content="\n".join(told))
+        block = ToolCallBlock(tool_call_id=str(len(told)), tool_name="search_documents", tool_kwargs=wishes[len(told)])
+        return ChatMessage(role="assistant", blocks=[block])
+
+    async def run() -> str:
+        model = MockFunctionCallingLLM(response_generator=reply)
+        agent = FunctionAgent(tools=[search_tool(stocked, k=1)], llm=model, streaming=False)
+        return str(await agent.run("연차휴가는 며칠인지 찾아 줘."))
+
+    said = asyncio.run(run())
+    assert "The arguments are wrong (since: " in said and "15일을 준다" in said
 
 
 @pytest.mark.parametrize(
