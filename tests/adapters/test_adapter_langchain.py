@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import openai
 import pytest
 from adapter_base import BRIDGE, LEAVE, RECORDS, stocked, uris
 from langchain_core.callbacks import BaseCallbackHandler
@@ -17,7 +18,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import ConfigurableField, RunnableParallel, RunnablePassthrough
+from langchain_core.runnables import ConfigurableField, Runnable, RunnableParallel, RunnablePassthrough
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_openai import ChatOpenAI
 from pydantic import ValidationError
@@ -35,6 +36,7 @@ __all__ = ["service", "stocked"]
 
 # What `tool.invoke` takes from an agent.
 CALL = {"type": "tool_call", "id": "1"}
+KEY: dict[str, Any] = {"api_key": "key"}
 
 
 def about(documents: Sequence[Document]) -> list[dict[str, Any]]:
@@ -107,18 +109,25 @@ def test_in_a_chain_with_a_model(stocked: KnowledgeBase, service: StandIn) -> No
         return "15일" if "15일을 준다" in body["messages"][-1]["content"] else "모름"
 
     service.replier = answer
-    model = ChatOpenAI(model="any", base_url=service.url, api_key="key", use_responses_api=False)  # type: ignore[arg-type]
     retriever = SilmariRetriever(base=stocked, filters={"category": "규정"}, k=2)
+    prompt = ChatPromptTemplate.from_template("{context}\n\n{question}")
 
     def joined(documents: list[Document]) -> str:
         return "\n".join(f"{document.metadata['title']}: {document.page_content}" for document in documents)
 
-    prompt = ChatPromptTemplate.from_template("{context}\n\n{question}")
-    inputs = RunnableParallel(context=retriever | joined, question=RunnablePassthrough())
-    chain = inputs | prompt | model | StrOutputParser()
-    assert chain.invoke(LEAVE) == "15일"
-    assert asyncio.run(chain.ainvoke(LEAVE)) == "15일"
-    assert "".join(chain.stream(LEAVE)) == "15일"
+    def chain(**options: Any) -> Runnable[str, str]:
+        model = ChatOpenAI(model="any", base_url=service.url, use_responses_api=False, **KEY, **options)
+        inputs = RunnableParallel(context=retriever | joined, question=RunnablePassthrough())
+        return inputs | prompt | model | StrOutputParser()
+
+    async def asked() -> str:
+        # LangChain keeps a client for all loops, whose connections outlive this one; this client is closed with it.
+        async with openai.DefaultAsyncHttpxClient() as client:
+            return await chain(http_async_client=client).ainvoke(LEAVE)
+
+    assert chain().invoke(LEAVE) == "15일"
+    assert "".join(chain().stream(LEAVE)) == "15일"
+    assert asyncio.run(asked()) == "15일"
 
 
 class Heard(BaseCallbackHandler):
@@ -284,7 +293,7 @@ def test_a_book_in_a_cell_does_not_fill_the_context(base: KnowledgeBase, tmp_pat
 
 
 def test_a_model_is_offered_the_tool(stocked: KnowledgeBase, service: StandIn) -> None:
-    model = ChatOpenAI(model="any", base_url=service.url, api_key="key", use_responses_api=False)  # type: ignore[arg-type]
+    model = ChatOpenAI(model="any", base_url=service.url, use_responses_api=False, **KEY)
     model.bind_tools([search_tool(stocked), ask_tool(stocked)]).invoke("안녕하세요")
     offered = [tool["function"] for tool in service.requests[-1].body["tools"]]
     assert [function["name"] for function in offered] == ["search_documents", "ask_documents"]
