@@ -6,7 +6,7 @@ import datetime as dt
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
@@ -87,6 +87,13 @@ class Settings(BaseSettings):
     expansion: Expansion = Field(Expansion(), description="Parameters of the way expansion.")
     min_relevance: float = Field(
         0.25, ge=0, le=1, description="Least relevance that an answer is built from; below: not found."
+    )
+
+    prompt_tokens: int = Field(
+        8000, ge=200, le=1_000_000, description="Tokens that a prompt for a written answer may take, sources and all."
+    )
+    fallback: dict[Literal["ko", "en"], Annotated[str, Field(min_length=1, max_length=2000, pattern=r"\S")]] = Field(
+        {}, description="What is said when the documents do not answer, by language: ko, en."
     )
 
     policy: dict[str, Any] = Field({}, description="Policies of your own, as [policy.NAME]; see docs/policies.md.")

@@ -80,6 +80,7 @@ _DATES = tuple(
         rf"\b(?P<n>{_MONTH}),?\s(?P<y>\d{{4}})",
     )
 )
+_MONTH_ALONE = re.compile(r"\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?:[a-z]{0,6}\b)")
 _CLOCK = re.compile(
     r"(?:(?P<half>오전|오후|낮|밤|저녁|새벽|아침)\s?)?(?P<h>\d{1,2})(?::(?P<m>\d{2})(?::\d{2})?|시(?!간)(?:\s?(?P<mk>\d{1,2})분)?)"
     r"(?:\s?(?P<end>[ap]\.?m\b\.?))?|\b(?P<h12>\d{1,2})\s?(?P<end12>[ap]\.?m\b\.?)",
@@ -206,6 +207,7 @@ def known_in(texts: Iterable[str]) -> Known:
                 found.bases.add((figure.unit, figure.base))
                 for scale in scales if figure.unit in ("", "KRW", "USD") else ():
                     found.numbers.setdefault(figure.value * scale, set()).add("")
+        found.dates |= {(0, _MONTHS[name.lower()], 0) for name in _MONTH_ALONE.findall(normal)}
         for value in numerals.spelled(normal):
             found.numbers.setdefault(Fraction(value), set()).add("")
     return found
@@ -226,8 +228,19 @@ def figures(text: str) -> list[Figure]:
     return _all(_normal(text))
 
 
+def without_figures(text: str) -> str:
+    """The text's NFKC form without its figures, which may be written in another form elsewhere."""
+    normal = _normal(text)
+    for figure in _all(normal):
+        normal = normal.replace(figure.said, " ", 1)
+    return normal
+
+
 def _trifling(figure: Figure) -> bool:
-    return figure.kind == "number" and figure.value < 10 and figure.value.denominator == 1 and not figure.unit
+    if figure.kind != "number" or figure.value.denominator != 1:
+        return False
+    # One of a unit is a rate: 1초에, per second.
+    return figure.value < 10 and (not figure.unit or (figure.value == 1 and figure.unit != "%"))
 
 
 def _normal(text: str) -> str:
@@ -260,8 +273,8 @@ def _all(text: str) -> list[Figure]:
 
     for pattern in _DATES:
         for match in pattern.finditer(text):
-            if all(free[match.start() : match.end()]) and (value := _date(match)):
-                take(*match.span(), Figure(match[0].strip(), "date", Fraction(value)))
+            if all(free[match.start() : match.end()]) and (day := _date(match)):
+                take(*match.span(), Figure(match[0].strip(), "date", Fraction(day)))
     for match in _CLOCK.finditer(text):
         if all(free[match.start() : match.end()]) and (minutes := _minutes(match)) is not None:
             take(*match.span(), Figure(match[0].strip(), "clock", Fraction(minutes)))

@@ -41,12 +41,16 @@ _ENGLISH = {
 } | {name: 10 * value for value, name in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
 _ORDINAL = {
     name: value
-    for value, name in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1)
+    for value, name in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+        "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first".split(),
+        1,
+    )
 }
 _TIMES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "dozen": 12}
 _ENGLISH_RUN = re.compile(
     rf"\b(?:{'|'.join([*_ENGLISH, *_TIMES])})(?:[\s-](?:and[\s-])?(?:{'|'.join([*_ENGLISH, *_TIMES])}))*\b"
-    rf"|\b(?:{'|'.join(_ORDINAL)})\b",
+    rf"|\b(?:{'|'.join(reversed(_ORDINAL))})\b",
     re.I,
 )
 
@@ -106,6 +110,9 @@ def spelled(text: str) -> Iterator[int]:
         if match[1] or match[2]:
             yield _NATIVE.get(match[1], 0) + _NATIVE.get(match[2], 0)
     for match in _ENGLISH_RUN.finditer(text):
+        if (ordinal := match[0].lower()) in _ORDINAL:
+            yield _ORDINAL[ordinal]
+            continue
         total, section = 0, 0
         for word in re.split(r"[\s-]+", match[0].lower()):
             if word in _TIMES and _TIMES[word] >= 1000:
@@ -113,5 +120,5 @@ def spelled(text: str) -> Iterator[int]:
             elif word in _TIMES:
                 section = (section or 1) * _TIMES[word]
             else:
-                section += _ENGLISH.get(word, _ORDINAL.get(word, 0))
+                section += _ENGLISH.get(word, 0)
         yield total + section
