@@ -22,7 +22,7 @@ SHARED = Path(os.environ.get("SILMARI_SHARED", Path(__file__).parents[2] / "shar
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or fills the user's own cache, settings or base."""
     monkeypatch.setenv("SILMARI_CACHE", str(tmp_path_factory.mktemp("cache")))
-    for name in ("SILMARI_KB", "SILMARI_EMBEDDER", "SILMARI_LLM"):
+    for name in ("SILMARI_KB", "SILMARI_EMBEDDER", "SILMARI_LLM", "SILMARI_ENGINE", "SILMARI_CATALOG"):
         monkeypatch.delenv(name, raising=False)
 
 

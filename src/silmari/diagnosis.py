@@ -128,7 +128,7 @@ def _base(settings: Settings) -> Iterator[Finding]:
             complete,
             f"{state.engine} holds {counts['texts']:,} of {state.passages:,} passages,"
             f" {counts['vectors']:,} vectors, {state.lag:,} changes behind",
-            f"remove {folder / 'engine'}: it is made anew from the catalog at the next search",
+            "run silmari reindex: it makes the index anew from the catalog",
         )
         waiting = sum(state.pending.values())
         yield Finding("pending", not waiting, f"{waiting:,} texts wait for a vector", "run silmari build")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from silmari.providers.embedding import Embedder
     from silmari.reading.limits import Limits
 
-Stage = Literal["read", "vectors", "triplets", "relations"]
+Stage = Literal["read", "vectors", "triplets", "relations", "index"]
 FileStatus = Literal["added", "updated", "unchanged", "skipped", "failed"]
 
 # Vectors are stored this often at the latest: what is lost by a kill is what was embedded since.
@@ -49,7 +49,8 @@ PUBLISH_EVERY = 5.0
 class Progress:
     """How far a stage is.
 
-    Of `total`, `done` are: files (``read``), texts (``vectors``, ``relations``) or passages (``triplets``).
+    Of `total`, `done` are: files (``read``), texts (``vectors``, ``relations``), passages (``triplets``) or changes
+    (``index``).
     `current` is the file that is read, or what the chat model was used for so far.
     """
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from silmari.background import Background, twin
 from silmari.desk import Desk
-from silmari.errors import KnowledgeBaseError, UsageError
+from silmari.errors import UsageError
 from silmari.extracting import Confirm, Extracting
 from silmari.ingest import AddReport, OnProgress, Pipeline
 from silmari.intake import Intake, Until
@@ -58,7 +58,7 @@ class KnowledgeBase:
         from silmari.catalog.lease import Lease
         from silmari.catalog.sqlite import FILE_NAME
         from silmari.catalog.vector_cache import VectorCache
-        from silmari.engine import open_engine
+        from silmari.engine import open_engine, remembered
         from silmari.engine.mirror import Mirror
         from silmari.language.analysis import Analyser
         from silmari.providers.embedding import embedder_or_reason
@@ -85,10 +85,13 @@ class KnowledgeBase:
         self.catalog = Catalog.open(
             self.folder, compared, create=create, readonly=readonly, file_time_dates=settings.file_time_dates
         )
+        if settings.engine and not readonly and not self.catalog.last_seq():
+            self.catalog.set_engine(remembered(settings.engine, self.folder)[0])
         self._mirror = Mirror(
             self.catalog,
             lambda wait: None if readonly else Lease.try_take(self.folder, timeout=wait),
-            open_engine(settings.engine, self.folder),
+            lambda url: open_engine(url, self.folder),
+            settings.engine,
         )
         self._background = Background()
         self._desk = Desk(
@@ -259,13 +262,34 @@ class KnowledgeBase:
 
     abuild = twin(build)
 
-    def reindex(self, *, on_progress: OnProgress | None = None) -> AddReport:
+    def reindex(self, *, engine: str | None = None, on_progress: OnProgress | None = None) -> AddReport:
         """Rebuild for the embedder, analyser and splitter that the base is open with, or just the engine.
 
         Open the base with ``check=False`` for it. Files whose splitting changed are read again; vectors
         that the same embedder made before come from the cache.
+
+        Args:
+            engine: URL of an engine to move to, see docs/settings.md. Nothing is embedded again. The base stays on
+                its former engine until the new one is complete; interrupted, another call goes on from there.
+            on_progress: Called often, from a thread that works.
+
+        Raises:
+            UsageError: The URL is wrong.
+            BusyError: Another process is moving the base.
+            KnowledgeBaseError: The new engine cannot be reached or written, or holds another base.
         """
-        return self._intake.reindex(self._fingerprints, on_progress)
+        from silmari.engine import remembered
+
+        here = remembered(self._mirror.url, self.folder)[0]
+        if engine is None or remembered(engine, self.folder)[0] == here:
+            return self._intake.reindex(self._fingerprints, on_progress)
+        from silmari.moving import move
+
+        self.catalog.assert_writable()
+        built = self.catalog.fingerprints()
+        stale = any(value is not None and built.get(name) != value for name, value in self._fingerprints.items())
+        report = self._intake.reindex(self._fingerprints, on_progress) if stale else AddReport()
+        return move(self.catalog, self._mirror, self.folder, engine, report, on_progress)
 
     areindex = twin(reindex)
 
@@ -488,41 +512,22 @@ class KnowledgeBase:
 
     def status(self) -> Status:
         """What is in the base, what is pending, and which files failed."""
-        from silmari.engine import shown
-        from silmari.overview import Status
-        from silmari.providers.usage import Usage
+        from silmari.overview import observed
 
-        lag = self._mirror.follow()
-        counts, unreachable = {"texts": 0, "vectors": 0}, ""
-        try:
-            counts = dict(self._mirror.engine.counts())
-        except KnowledgeBaseError as error:  # a server that does not answer; the catalog tells the rest
-            unreachable = str(error)
-        found = self.catalog.statistics()
         if calling := self.__dict__.get("_model"):
             calling.save()
-        return Status(
-            folder=str(self.folder),
-            documents=found.documents,
-            passages=found.passages,
-            categories=found.categories,
-            relations=found.relations,
-            entities=found.entities,
-            pending={**found.pending, "vectors": found.pending["vectors"] if self.embedder else 0},
-            failed=tuple((file.path, file.reason or "") for file in found.failed),
-            skipped=tuple((file.path, file.reason or "") for file in found.skipped),
-            failed_extractions=tuple(self.catalog.extraction_failures()),
-            embedder=self.embedder.fingerprint if self.embedder else None,
-            engine=shown(self.settings.engine),
-            engine_counts=counts,
-            lag=lag,
-            notes=tuple(dict.fromkeys(note for note in (self._missing, self._mirror.problem, unreachable) if note)),
-            usage={model: Usage.of(counts) for model, counts in self.catalog.usage().items()},
-        )
+        return observed(self.catalog, self._mirror, self.folder, self.embedder, self._missing)
 
     astatus = twin(status)
 
     # Inside
+
+    @property
+    def engine(self) -> str:
+        """URL of the engine that the base is on, without secrets."""
+        from silmari.engine import shown
+
+        return shown(self._mirror.url, self.folder)
 
     @property
     def _missing(self) -> str:

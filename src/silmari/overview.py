@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from silmari.engine import LOCAL, remembered, shown
+from silmari.errors import KnowledgeBaseError
 from silmari.providers.usage import Usage
+
+if TYPE_CHECKING:
+    from silmari.catalog.catalog import Catalog
+    from silmari.engine.mirror import Mirror
+    from silmari.providers.embedding import Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +73,47 @@ class Status:
             "notes": list(self.notes),
             "usage": {model: usage.as_json() for model, usage in self.usage.items()},
         }
+
+
+def observed(catalog: Catalog, mirror: Mirror, folder: Path, embedder: Embedder | None, missing: str) -> Status:
+    """The state of a base now.
+
+    Args:
+        catalog: Of the base.
+        mirror: Of its engine, which is brought up to date first.
+        folder: Of the base.
+        embedder: That it was opened with.
+        missing: Why there is none, if nobody chose that.
+    """
+    lag = mirror.follow()
+    counts, notes = {"texts": 0, "vectors": 0}, [missing, mirror.problem]
+    try:
+        counts = dict(mirror.engine.counts())
+        notes.append(mirror.engine.note)
+    except KnowledgeBaseError as error:  # a server that does not answer; the catalog tells the rest
+        notes.append(str(error))
+    home = catalog.standing().engine or LOCAL
+    if remembered(mirror.url, folder)[0] != home:
+        notes.append(
+            f"The base lives on {shown(home, folder)}, but the setting engine (SILMARI_ENGINE or silmari.toml) names "
+            f"{shown(mirror.url, folder)}; silmari reindex --engine URL moves it."
+        )
+    found = catalog.statistics()
+    return Status(
+        folder=str(folder),
+        documents=found.documents,
+        passages=found.passages,
+        categories=found.categories,
+        relations=found.relations,
+        entities=found.entities,
+        pending={**found.pending, "vectors": found.pending["vectors"] if embedder else 0},
+        failed=tuple((file.path, file.reason or "") for file in found.failed),
+        skipped=tuple((file.path, file.reason or "") for file in found.skipped),
+        failed_extractions=tuple(catalog.extraction_failures()),
+        embedder=embedder.fingerprint if embedder else None,
+        engine=shown(mirror.url, folder),
+        engine_counts=counts,
+        lag=lag,
+        notes=tuple(dict.fromkeys(note for note in notes if note)),
+        usage={model: Usage.of(counts) for model, counts in catalog.usage().items()},
+    )

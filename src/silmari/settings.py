@@ -72,7 +72,11 @@ class Settings(BaseSettings):
     llm: str | None = Field(None, description="Chat model that writes answers; none: quoted sentences.")
     base_url: str | None = Field(None, description="Base URL of an OpenAI-compatible service for llm and embedder.")
     api_key: SecretStr | None = Field(None, description="Its key; else the provider's own variable is read.")
-    engine: str = Field("local", description="Engine URL.")
+    engine: str | None = Field(
+        None,
+        description="Engine URL; none: the one that the base was made with or moved to, at first local. "
+        "See docs/engines.md.",
+    )
 
     k: int = Field(5, ge=1, le=1000, description="How many hits a search returns.")
     way: str = Field("fused", description="Way of retrieval.")

@@ -135,7 +135,7 @@ def test_urls_say_all(tmp_path: Path) -> None:
     assert parse("elasticsearch+http://me:p%40ss@[::1]:1", "x").api_key is None
     assert parse("elasticsearch+http://host", "from outside").api_key == "from outside"
     assert "from outside" not in repr(parse("elasticsearch+http://host", "from outside"))
-    assert shown("elasticsearch+http://me:secret@host/x?a=b@c") == "elasticsearch+http://host/x?a=b@c"
+    assert shown("elasticsearch+http://me:secret@host/x?a=b@c", Path()) == "elasticsearch+http://host/x?a=b@c"
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,16 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import engine_writer
 import pytest
+import url_writer
 from engine_reference import ALL, assert_top
-from engine_writer import QUESTION, STEP, living, reference
+from engine_writer import QUESTION, STEP, batch, living, reference
 
+from silmari.engine import open_engine
 from silmari.engine.local import LocalEngine
 
 
@@ -48,7 +51,7 @@ def test_nothing_published_is_lost_when_the_writer_is_killed(tmp_path: Path) -> 
     chance = random.Random(20240131)
     folder = tmp_path / "engine"
     acknowledged = 0
-    for _ in range(25):
+    for _ in range(50):
         writer = start("write", folder, 10_000)
         assert writer.stdout is not None
         first = writer.stdout.readline()  # it is at work
@@ -73,5 +76,62 @@ def test_nothing_published_is_lost_when_the_writer_is_killed(tmp_path: Path) -> 
     tokens = {"서울": 1.0, f"batch{end}": 1.0, "word3": 2.0}
     assert_top(engine.sparse(tokens, 15, ALL), truth.sparse(tokens), 15, 1e-4)
     assert_top(engine.dense("passage", QUESTION, 15, ALL), truth.dense("passage", QUESTION), 15, 2e-6)
+    assert engine.counts() == {"texts": 40, "vectors": 40}
+    engine.close()
+
+
+def _lite(folder: Path) -> str:
+    pytest.importorskip("milvus_lite", reason="needs the package milvus-lite")
+    return f"milvus:{folder}/milvus.db"
+
+
+def _milvus(folder: Path) -> str:
+    pytest.importorskip("pymilvus", reason="needs the package pymilvus")
+    from milvus_server import server_url
+
+    return f"{server_url()}?consistency=strong"
+
+
+def _elastic(folder: Path) -> str:
+    from elastic_server import address, shared_url
+
+    return f"{shared_url()}/{address(folder).prefix}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("url_of", [_lite, _milvus, _elastic])
+def test_nothing_is_lost_on_other_engines_when_the_writer_is_killed(
+    tmp_path: Path, url_of: Callable[[Path], str]
+) -> None:
+    url, chance = url_of(tmp_path), random.Random(20240131)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    acknowledged = 0
+    for _ in range(50):
+        writer = subprocess.Popen(
+            [sys.executable, url_writer.__file__, url, str(tmp_path)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        assert writer.stdout is not None
+        first = writer.stdout.readline()
+        time.sleep(chance.uniform(0, 0.6))
+        writer.kill()
+        rest, errors = writer.communicate()
+        assert first, errors
+        acknowledged = int((first + rest).split()[-1])
+    engine = open_engine(url, tmp_path)
+    engine.lead(True)
+    mark = engine.watermark()
+    assert mark is not None
+    assert mark.seq // STEP in (acknowledged, acknowledged + 1)
+    for n in (mark.seq // STEP + 1, mark.seq // STEP + 2):
+        engine.apply(batch(n))
+    mark = engine.watermark()
+    assert mark is not None
+    assert {id for id, _ in engine.dense("passage", QUESTION, 1_000, ALL)} == living(mark.seq)
+    assert {id for id, _ in engine.sparse({"서울": 1.0}, 1_000, ALL)} == living(mark.seq)
     assert engine.counts() == {"texts": 40, "vectors": 40}
     engine.close()

@@ -49,7 +49,7 @@ from silmari.catalog.words import (
     StoredDocument,
     storable,
 )
-from silmari.engine.base import Change
+from silmari.engine.base import Change, Standing
 from silmari.errors import UnreadableError
 from silmari.model import Entity, Filter, Kind, Passage, Relation, RelationMode, Source, Triplet
 
@@ -265,6 +265,21 @@ class Catalog:
         """The number of the newest change, 0 if there is none."""
         with self._store.read() as connection:
             return changes.last_seq(connection)
+
+    def count_changes(self, after: int) -> int:
+        """How many changes there are after a number."""
+        with self._store.read() as connection:
+            return changes.count(connection, after)
+
+    def standing(self) -> Standing:
+        """Where the log stands, and the engine that the base lives on."""
+        with self._store.read() as connection:
+            return changes.standing(connection)
+
+    def set_engine(self, url: str) -> None:
+        """Say which engine the base lives on from now on, by a URL without secrets; other processes follow it there."""
+        with self._store.write() as connection:
+            set_meta(connection, "engine", url)
 
     def new_epoch(self) -> None:
         """Start the log anew with what is there now; every engine will be rebuilt from it."""

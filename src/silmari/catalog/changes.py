@@ -21,7 +21,7 @@ from silmari.catalog.schema import (
     take_numbers,
     vectors,
 )
-from silmari.engine.base import Change, Record
+from silmari.engine.base import Change, Record, Standing
 from silmari.model import Kind, day_number
 
 Aspect = Literal["text", "vector"]
@@ -68,6 +68,17 @@ def restart(connection: Connection) -> None:
 def last_seq(connection: Connection) -> int:
     """The number of the newest change; 0 in an empty log."""
     return connection.execute(select(func.max(changes.c.seq))).scalar_one() or 0
+
+
+def count(connection: Connection, after: int) -> int:
+    """How many changes there are after a number."""
+    return connection.execute(select(func.count()).select_from(changes).where(changes.c.seq > after)).scalar_one()
+
+
+def standing(connection: Connection) -> Standing:
+    """Where the log stands, and the engine that the base lives on."""
+    meta = get_meta(connection)
+    return Standing(meta["base"], meta["epoch"], last_seq(connection), meta.get("engine"))
 
 
 def touched_since(

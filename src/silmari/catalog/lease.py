@@ -11,8 +11,7 @@ from filelock import FileLock, Timeout
 
 from silmari.errors import BusyError, KnowledgeBaseError
 
-_LOCK = "engine.lock"
-_HOLDER = "engine.pid"
+_NAME = "engine"
 
 
 class Lease:
@@ -21,23 +20,24 @@ class Lease:
     Take one with `Lease.take` or `Lease.try_take`, and leave it with `release` or by ``with``.
     """
 
-    def __init__(self, folder: Path, lock: FileLock) -> None:
-        self._folder = folder
+    def __init__(self, holder: Path, lock: FileLock) -> None:
+        self._holder = holder
         self._lock = lock
 
     @classmethod
-    def try_take(cls, folder: Path, *, timeout: float = 0.0) -> Lease | None:
+    def try_take(cls, folder: Path, *, timeout: float = 0.0, name: str = _NAME) -> Lease | None:
         """The lease on the base in `folder`, or None while another holds it.
 
         Args:
             folder: The folder of the base.
             timeout: Seconds to wait for it.
+            name: What for; each name is a lease of its own.
 
         Raises:
             KnowledgeBaseError: The lock file cannot be written.
         """
         # Not bound to a thread: a server may take it in one and give it back in another.
-        lock = FileLock(folder / _LOCK, thread_local=False)
+        lock = FileLock(folder / f"{name}.lock", thread_local=False)
         try:
             lock.acquire(timeout=timeout)
         except Timeout:
@@ -47,12 +47,13 @@ class Lease:
                 f"The knowledge base {folder} cannot be locked ({error.strerror or error}); "
                 "check the rights of the folder."
             ) from error
-        lease = cls(folder, lock)
+        holder = folder / f"{name}.pid"
+        lease = cls(holder, lock)
         try:
-            (folder / _HOLDER).write_text(str(os.getpid()), encoding="ascii")
+            holder.write_text(str(os.getpid()), encoding="ascii")
         except OSError:
             # Only messages need it; a full disk must not keep anyone from searching.
-            (folder / _HOLDER).unlink(missing_ok=True)
+            holder.unlink(missing_ok=True)
         return lease
 
     @classmethod
@@ -76,14 +77,14 @@ class Lease:
     def holder(folder: Path) -> int | None:
         """The process that took the lease last, or None if that is unknown; it may have ended since."""
         try:
-            return int((folder / _HOLDER).read_text(encoding="ascii"))
+            return int((folder / f"{_NAME}.pid").read_text(encoding="ascii"))
         except (OSError, ValueError):
             return None
 
     def release(self) -> None:
         """Give the lease back; does nothing the second time."""
         if self._lock.is_locked:
-            (self._folder / _HOLDER).unlink(missing_ok=True)
+            self._holder.unlink(missing_ok=True)
             self._lock.release()
 
     def __enter__(self) -> Self:

@@ -27,6 +27,7 @@ _NAMES = {
     "vectors": "Making vectors",
     "triplets": "Reading relations",
     "relations": "Making vectors of relations",
+    "index": "Writing the index",
     "questions": "Embedding questions",
     "search": "Asking questions",
     "answers": "Answering questions",

@@ -63,6 +63,23 @@ class Watermark:
     seq: int
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the catalog stands.
+
+    Attributes:
+        base: Its id.
+        epoch: Of its log.
+        seq: The number of the newest change, 0 without any.
+        engine: The URL of the engine that the base lives on, without secrets; None if nobody chose one.
+    """
+
+    base: str
+    epoch: str
+    seq: int
+    engine: str | None = None
+
+
 class Engine(Protocol):
     """A search engine over the catalog's records. Similarities are cosines, higher is better."""
 
@@ -102,6 +119,14 @@ class Engine(Protocol):
 
     def counts(self) -> Mapping[str, int]:
         """How many texts and vectors are held, as ``{"texts": n, "vectors": m}``."""
+
+    @property
+    def note(self) -> str:
+        """One sentence that a status should add of it, or nothing.
+
+        Raises:
+            KnowledgeBaseError: That is for a server to say, and it cannot be reached.
+        """
 
     def close(self) -> None:
         """Release files and connections."""

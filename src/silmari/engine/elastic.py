@@ -203,6 +203,11 @@ class ElasticEngine:
         texts, *vectors = self._counted(asked)
         return {"texts": texts, "vectors": sum(vectors)}
 
+    @property
+    def note(self) -> str:
+        """Nothing: all is in one place."""
+        return ""
+
     def close(self) -> None:
         """Release the connections."""
         self._client.close()

@@ -187,6 +187,11 @@ class LocalEngine:
             return {"texts": 0, "vectors": 0}
         return {"texts": now.text.count, "vectors": sum(vectors.count for vectors in now.vectors.values())}
 
+    @property
+    def note(self) -> str:
+        """Nothing: all is in one place."""
+        return ""
+
     def close(self) -> None:
         """Release the files and the writer's lock; a closed engine finds nothing."""
         with self._lock:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from silmari.engine.base import Change, Record, Watermark
 from silmari.engine.local import LocalEngine
 from silmari.engine.local_state import KINDS
-from silmari.engine.milvus_items import Collection, Items
+from silmari.engine.milvus_items import Collection, DamagedError, Items
 from silmari.engine.milvus_link import Address, Consistency, Link
 from silmari.engine.milvus_text import ServerText
 from silmari.errors import KnowledgeBaseError
@@ -75,10 +75,10 @@ class MilvusEngine:
 
     @property
     def note(self) -> str:
-        """What a status should say of where texts are searched."""
+        """Where texts are searched."""
         if isinstance(self.texts, ServerText):
-            return "texts are searched by Milvus"
-        return "texts are searched in the folder, since this Milvus has no sound BM25"
+            return "Texts are searched by Milvus."
+        return "Texts are searched in the folder of the base, since this Milvus has no sound BM25 of its own."
 
     def lead(self, leading: bool) -> None:
         """Become the one that writes, or stop being it."""
@@ -88,6 +88,9 @@ class MilvusEngine:
             # A leader begins with what is true now; it is read when it is needed, so that a server that does not
             # answer keeps nobody from adding to the catalog.
             self._known = self._known and not leading
+            for collection in (self._state, *self._items.values(), *([self._text] if self._text else [])):
+                if isinstance(collection, Collection):
+                    collection.forget_top()
             self._writable = leading
 
     def reset(self, base: str, epoch: str) -> None:
@@ -241,6 +244,14 @@ class MilvusEngine:
         """Read the watermark, and open what it stands for when that is new."""
         consistency: Consistency = "Strong" if self._writable else self._address.consistency
         self._asked = time.monotonic()
+        try:
+            self._mark = self._found(consistency)
+        except DamagedError:
+            # As one that was never filled: whoever may write makes it anew from the catalog.
+            self._mark = None
+        self._known = True
+
+    def _found(self, consistency: Consistency) -> Watermark | None:
         before, mark = self._mark, None
         if self._state.exists():
             if not self._known:
@@ -261,7 +272,7 @@ class MilvusEngine:
         texts = self.texts
         if isinstance(texts, ServerText) and anew:
             texts.look()
-        self._mark, self._known = mark, True
+        return mark
 
     def _make_state(self) -> None:
         from pymilvus import DataType, MilvusClient

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from silmari.engine.base import Change, Engine
-from silmari.errors import KnowledgeBaseError
+from silmari.engine import LOCAL
+from silmari.engine.base import Change, Engine, Standing
+from silmari.errors import BusyError, KnowledgeBaseError, MissingExtraError, UsageError
 
 BATCH = 5_000
 
@@ -16,14 +17,14 @@ BATCH = 5_000
 class ChangeLog(Protocol):
     """What the mirror needs of the catalog."""
 
-    def identity(self) -> tuple[str, str]:
-        """Base id and epoch."""
-
-    def last_seq(self) -> int:
-        """Number of the newest change; 0 for an empty log."""
+    def standing(self) -> Standing:
+        """Where it stands, all as of one moment."""
 
     def changes(self, after: int, limit: int) -> Sequence[Change]:
         """The next changes after a number, in order."""
+
+    def count_changes(self, after: int) -> int:
+        """How many changes there are after a number."""
 
 
 class Held(Protocol):
@@ -37,33 +38,42 @@ class Mirror:
     """An engine, and how far it follows the catalog's log.
 
     Attributes:
-        engine: The same one all the time, so that searches in other threads go on while it is written.
+        engine: Of the base now. When the base has been moved to another one, `follow` puts that here; the former
+            stays open until `close`, so that searches in other threads go on.
+        url: Of that engine.
         problem: Why the engine could not be brought up to date the last time, or None: the disk is full, say.
     """
 
-    def __init__(self, log: ChangeLog, take: Callable[[float], Held | None], engine: Engine) -> None:
-        """Take an engine that is open for reading.
+    def __init__(
+        self,
+        log: ChangeLog,
+        take: Callable[[float], Held | None],
+        open_engine: Callable[[str], Engine],
+        pinned: str | None = None,
+    ) -> None:
+        """Open the engine of a base, for reading.
 
         Args:
             log: The catalog.
             take: Takes the base's lease, waiting up to some seconds; None while another process has it.
-            engine: Of the same base.
+            open_engine: Opens what a URL names.
+            pinned: The engine's URL; None for the one that the catalog names, also when that changes.
         """
-        self.engine = engine
         self.problem: str | None = None
         self._log = log
         self._take = take
+        self._open = open_engine
+        self._pinned = pinned
         self._lock = threading.RLock()
         self._lease: Held | None = None
         self._holders = 0
+        self._former: list[Engine] = []
+        self.url = pinned or log.standing().engine or LOCAL
+        self.engine = open_engine(self.url)
 
     def lag(self) -> int:
         """Number of changes the engine may be behind; 0 when it shows all of the catalog."""
-        mark = self.engine.watermark()
-        last = self._log.last_seq()
-        if mark is None or (mark.base, mark.epoch) != self._log.identity() or mark.seq > last:
-            return last
-        return last - mark.seq
+        return self._behind(self._log.standing())
 
     def follow(self, *, wait: float = 0.0) -> int:
         """Bring the engine up to date if the lease can be had, else only see what others published.
@@ -76,15 +86,65 @@ class Mirror:
             be written: then `problem` says why, and what was published before still answers. All of the log
             while the engine's server does not answer; `problem` then says that.
         """
+        standing = self._log.standing()
         try:
-            return self._followed(wait)
-        except KnowledgeBaseError as error:
+            if self._pinned is None and (standing.engine or LOCAL) != self.url:
+                self._switch(standing.engine or LOCAL)
+            return self._followed(standing, wait)
+        except (KnowledgeBaseError, MissingExtraError, UsageError) as error:
             self.problem = str(error)
-            return self._log.last_seq()
+            return standing.seq
 
-    def _followed(self, wait: float) -> int:
+    def fill(self, told: Callable[[int, int], None]) -> None:
+        """Bring the engine up to date now, or say why not; what was done is kept, and another call goes on from there.
+
+        Args:
+            told: How many changes were applied, of how many.
+
+        Raises:
+            BusyError: Another process fills it.
+            KnowledgeBaseError: It holds another base, cannot be reached or written.
+        """
         self.engine.refresh()
-        if not self.lag():
+        mark, standing = self.engine.watermark(), self._log.standing()
+        if mark is not None and mark.base != standing.base:
+            raise KnowledgeBaseError(
+                "There is the index of another knowledge base in that engine; give this one a name of its own in the "
+                "URL, or empty that place first."
+            )
+        with self.writing() as mine:
+            if not mine:
+                raise BusyError("Another process is moving this knowledge base; wait until it is done, or stop it.")
+            with self._lock:
+                self._apply(told)
+
+    def go_to(self, url: str, *, pinned: bool) -> None:
+        """Serve from another engine from now on; `pinned` says whether it stays when the catalog names another one."""
+        with self._lock:
+            if url != self.url:
+                self._switch(url)
+            self._pinned = url if pinned else None
+
+    def _behind(self, standing: Standing) -> int:
+        mark = self.engine.watermark()
+        if mark is None or (mark.base, mark.epoch) != (standing.base, standing.epoch) or mark.seq > standing.seq:
+            return standing.seq
+        return standing.seq - mark.seq
+
+    def _switch(self, url: str) -> None:
+        with self._lock:
+            if url == self.url:
+                return  # another thread was first
+            engine = self._open(url)
+            if self._lease is not None:
+                self.engine.lead(False)
+                engine.lead(True)
+            self._former.append(self.engine)
+            self.engine, self.url = engine, url
+
+    def _followed(self, standing: Standing, wait: float) -> int:
+        self.engine.refresh()
+        if not self._behind(standing):
             self.problem = None
             return 0
         with self.writing(wait) as mine:
@@ -127,19 +187,28 @@ class Mirror:
                         self._lease = None
 
     def close(self) -> None:
-        """Close the engine."""
+        """Close the engine, and former ones."""
         with self._lock:
-            self.engine.close()
+            for engine in (self.engine, *self._former):
+                engine.close()
 
-    def _apply(self) -> None:
+    def _apply(self, told: Callable[[int, int], None] | None = None) -> None:
         mark = self.engine.watermark()
-        base, epoch = self._log.identity()
-        if mark is None or (mark.base, mark.epoch) != (base, epoch) or mark.seq > self._log.last_seq():
+        standing = self._log.standing()
+        if mark is None or (mark.base, mark.epoch) != (standing.base, standing.epoch) or mark.seq > standing.seq:
             # Emptied, restored from elsewhere, or ahead of a restored catalog: start anew.
-            self.engine.reset(base, epoch)
+            self.engine.reset(standing.base, standing.epoch)
             after = 0
         else:
             after = mark.seq
+        # Counting all of a long log takes as long as some searches.
+        total = self._log.count_changes(0) if told is not None else 0
+        done = total - self._log.count_changes(after) if told is not None else 0
+        if told is not None:
+            told(done, total)
         while batch := self._log.changes(after, BATCH):
             self.engine.apply(batch)
             after = batch[-1].seq
+            done += len(batch)
+            if told is not None:
+                told(done, max(done, total))

@@ -97,7 +97,7 @@ def opened(
             raise ProviderError(report.problem)
         if any(report.pending.values()):
             raise BusyError(f"Another process is still building {folder}; wait for it and run this again.")
-        yield Collection(base, ids, {**built_with, "engine": settings.engine}, _notes(report, base))
+        yield Collection(base, ids, {**built_with, "engine": base.engine}, _notes(report, base))
 
 
 def _fingerprints(settings: Settings, embedder: str | Embeddings | None) -> dict[str, str | None]:

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from silmari.errors import MissingExtraError, ProviderError, UsageError
+from silmari.errors import MissingExtraError, ProviderError, SilmariError, UsageError
 
 # Longer questions are cut: beyond this, terms and vector say what the whole collection says.
 MAX_CHARS = 4_000
@@ -42,7 +42,7 @@ class Question:
     Attributes:
         text: The question, stripped and cut to `MAX_CHARS`.
         cut: How many characters were cut off.
-        fault: After `vector`: what the embedder raised, if it did.
+        fault: After `vector`: what the embedder raised, if it did; or why the engine cannot search vectors.
         without: After `vector` is None: one sentence that says why there is none.
     """
 
@@ -55,13 +55,18 @@ class Question:
         self.text = stripped[:MAX_CHARS]
         self.cut = len(stripped) - len(self.text)
         self.without = without
-        self.fault: ProviderError | MissingExtraError | None = None
+        self.fault: SilmariError | None = None
         self._analyser = analyser
         self._embedder = embedder
 
     def prepare(self) -> None:
         """Derive everything now: several threads that need it next would each do it."""
         _ = self.tokens, self.vector
+
+    def go_without(self, fault: SilmariError) -> None:
+        """Go on as if there were no vector, since what would compare it failed."""
+        self.vector = None
+        self.fault, self.without = fault, str(fault)
 
     @cached_property
     def tokens(self) -> Mapping[str, float]:

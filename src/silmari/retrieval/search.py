@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from silmari.engine.base import Engine
-from silmari.errors import UsageError
+from silmari.errors import KnowledgeBaseError, UsageError
 from silmari.graph.links import Link
 from silmari.model import WAYS, Filter, Hit, Passage, Source, Way
 from silmari.retrieval.cascade import cascade
@@ -25,6 +25,8 @@ from silmari.retrieval.seeds import Known, Meeting
 from silmari.retrieval.sparse import Scored, sparse
 from silmari.retrieval.steer import NOTHING, Steer, marked, put_first
 from silmari.retrieval.trace import Trace
+
+_BY_VECTOR: tuple[Way, ...] = ("dense", "cascade", "expansion")
 
 
 class Shelf(RelationShelf, Protocol):
@@ -101,7 +103,20 @@ class Searcher:
 
         Raises:
             UsageError: For a way that needs an embedder where there is none.
+            KnowledgeBaseError: The engine failed, and there is no other way to it.
         """
+        try:
+            return self._search(question, way, k, where, trace, duplicates, steer)
+        except KnowledgeBaseError as error:
+            # Where vectors cannot be searched (a server is down), BM25 may still answer: some engines have it nearby.
+            if question.vector is None or way in _BY_VECTOR:
+                raise
+            question.go_without(error)
+            return self._search(question, way, k, where, trace, duplicates, steer)
+
+    def _search(
+        self, question: Question, way: Way, k: int, where: Filter, trace: Trace, duplicates: bool, steer: Steer
+    ) -> list[Hit]:
         self._tell_readiness(question, way, trace)
         if way == "expansion" and steer.expanded is None:
             steer = replace(steer, expanded=self.expander.expanded(question, where, trace))
@@ -179,7 +194,7 @@ class Searcher:
 
     def _tell_readiness(self, question: Question, way: Way, trace: Trace) -> None:
         ready = self.readiness
-        if way in ("dense", "cascade", "expansion") and question.vector is None:
+        if way in _BY_VECTOR and question.vector is None:
             if question.fault is not None:
                 raise question.fault
             raise UsageError(f"The way {way} needs an embedder. {question.without} Or use --way sparse.")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import harness
 import pytest
+from obedient import obey, orders
 
 from silmari.answering import generative, prompts
 from silmari.answering.citations import CitationStream, Cleaned
@@ -115,3 +116,10 @@ def test_the_documentation_counts_these_cases() -> None:
         cases = [name for name, case in CASES.items() if case["kind"] == kind]
         assert f"| {kind} | {len(cases)} | {sum(name in DEFENDED for name in cases)} |" in lines
     assert f"| **all** | **{len(CASES)}** | **{len(DEFENDED)}** |" in lines
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.get("container")])
+def test_what_a_file_hides_reaches_the_model_or_is_not_read(name: str, tmp_path: Path) -> None:
+    """An attack that never reaches the model would come to nothing by itself."""
+    _, _, sent = harness.run(CASES[name], obey, tmp_path)
+    assert bool(orders(sent.split("\0", 1)[1])) is CASES[name].get("read", True)

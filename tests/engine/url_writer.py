@@ -1,4 +1,4 @@
-"""A process that goes on with the history of `engine_writer` on Milvus: ``python milvus_writer.py URL FOLDER``."""
+"""A process that goes on with the history of `engine_writer` on any engine: ``python url_writer.py URL FOLDER``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from engine_writer import STEP, batch
 
-from silmari.engine.milvus import MilvusEngine
-from silmari.engine.milvus_link import parse
+from silmari.engine import open_engine
 
 
 def main(url: str, folder: Path) -> None:
-    engine = MilvusEngine(parse(url, folder), folder)
+    engine = open_engine(url, folder)
+    engine.lead(True)
     mark = engine.watermark()
     if mark is None:
         engine.reset("base", "epoch")

@@ -1,0 +1,251 @@
+"""A knowledge base moves between engines: nothing is embedded again, and the former one serves until the end."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from elastic_server import address, shared_url
+from typer.testing import CliRunner
+
+from silmari.cli.app import app
+from silmari.engine import mirror as mirroring
+from silmari.engine import open_engine, remembered
+from silmari.errors import BusyError, KnowledgeBaseError, UsageError
+from silmari.ingest import Progress
+from silmari.knowledge_base import KnowledgeBase
+from silmari.model import WAYS, Filter
+from word_embeddings import WordEmbeddings
+
+RECORDS = [
+    {"id": "euler", "text": "Johann Bernoulli taught Euler.", "triplets": [["Johann Bernoulli", "taught", "Euler"]]},
+    {
+        "id": "daniel",
+        "text": "Daniel Bernoulli wrote Hydrodynamica; his father was Johann Bernoulli.",
+        "triplets": [["Daniel Bernoulli", "son of", "Johann Bernoulli"]],
+    },
+    {"id": "leave", "text": "연차휴가는 매년 15일이며 인사팀에 신청한다.", "date": "2024-03-01"},
+    {"id": "seoul", "text": "서울 본사의 예산은 3억 원이다.", "date": "2023-05-02", "category": "memo"},
+]
+QUESTION = "Who was the father of Daniel Bernoulli?"
+
+
+def elastic(folder: Path, shared: str = "") -> str:
+    place = address(folder / "es")
+    return f"{shared or shared_url()}/{place.prefix}"
+
+
+def lite(folder: Path) -> str:
+    pytest.importorskip("milvus_lite", reason="needs the package milvus-lite")
+    return f"milvus:{folder}/kb/milvus.db"
+
+
+def server(folder: Path) -> str:
+    pytest.importorskip("pymilvus", reason="needs the package pymilvus")
+    from milvus_server import server_url
+
+    return f"{server_url()}?consistency=strong"
+
+
+ENGINES = [elastic, lite, pytest.param(server, marks=[pytest.mark.slow, pytest.mark.timeout(400)])]
+
+
+def found(base: KnowledgeBase, question: str, **options: object) -> dict[str, list[str]]:
+    return {way: [hit.source.uri for hit in base.search(question, way=way, k=2, **options)] for way in WAYS}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("url_of", ENGINES)
+def test_there_and_back(
+    base: KnowledgeBase, tmp_path: Path, embedder: WordEmbeddings, url_of: Callable[[Path], str]
+) -> None:
+    base.add_records(RECORDS)
+    url = url_of(tmp_path)
+    first = [found(base, question) for question in (QUESTION, "연차휴가는 며칠인가요?", "서울 예산")]
+    told: list[Progress] = []
+    embedded = len(embedder.texts)
+    report = base.reindex(engine=url, on_progress=told.append)
+    assert len(embedder.texts) == embedded
+    assert any("can be deleted" in note for note in report.notes), report.notes
+    assert base.engine.startswith(url.partition("?")[0].partition("/kb/")[0])
+    assert base.status().lag == 0
+    assert told[-1].stage == "index"
+    assert told[-1].done == told[-1].total == base.catalog.count_changes(0)
+    assert [found(base, question) for question in (QUESTION, "연차휴가는 며칠인가요?", "서울 예산")] == first
+    only = base.search("예산 연차휴가", filters={"since": "2024-01-01"}, way="cascade")
+    assert [hit.source.uri for hit in only] == ["record:leave"]
+    base.add_records([{"id": "busan", "text": "부산 지사 예산"}])
+    base.remove(["record:seoul"])
+    base.reindex(engine="local")
+    assert base.engine == "local"
+    assert "record:seoul" not in found(base, "서울 예산")["fused"]
+    assert found(base, "부산 지사")["fused"][0] == "record:busan"
+
+
+def test_stays_where_it_was_moved(base: KnowledgeBase, tmp_path: Path, embedder: WordEmbeddings) -> None:
+    """The next one that opens it needs no setting, and one that is open follows."""
+    base.add_records(RECORDS)
+    with KnowledgeBase.open(tmp_path / "kb", embedder=embedder) as other:
+        before = other.search(QUESTION)
+        base.reindex(engine=elastic(tmp_path))
+        assert [hit.source for hit in other.search(QUESTION)] == [hit.source for hit in before]
+        assert other.engine == base.engine != "local"
+        other.add_records([{"id": "new", "text": "새로운 지점이 대전에 문을 열었다."}])
+    with KnowledgeBase.open(tmp_path / "kb", embedder=embedder) as again:
+        assert again.engine == base.engine
+        assert again.search("대전 지점", way="sparse")[0].source.uri == "record:new"
+    with KnowledgeBase.open(tmp_path / "kb", embedder=embedder, engine="local") as asked:
+        assert any("lives on elasticsearch+" in note for note in asked.status().notes)
+
+
+def test_the_former_engine_serves_until_all_is_there(
+    base: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirroring, "BATCH", 3)
+    base.add_records(RECORDS)
+    seen: list[tuple[str, list[str]]] = []
+
+    def told(progress: Progress) -> None:
+        if progress.done == 3:
+            base.add_records([{"id": "late", "text": "늦게 온 문서: 광주 물류센터"}])
+        seen.append((base.engine, [hit.source.uri for hit in base.search("광주 물류센터", way="sparse")]))
+
+    base.reindex(engine=elastic(tmp_path), on_progress=told)
+    assert {engine for engine, _ in seen} == {"local"}
+    # What came meanwhile was found at once, and is in the new engine too.
+    assert seen[-1][1] == ["record:late"]
+    assert [hit.source.uri for hit in base.search("광주 물류센터", way="sparse")] == ["record:late"]
+
+
+def test_goes_on_where_it_was_stopped(base: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirroring, "BATCH", 3)
+    base.add_records(RECORDS)
+    url = elastic(tmp_path)
+
+    def stop(progress: Progress) -> None:
+        if progress.done >= 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        base.reindex(engine=url, on_progress=stop)
+    assert base.engine == "local"
+    assert base.search(QUESTION)
+    told: list[int] = []
+    base.reindex(engine=url, on_progress=lambda progress: told.append(progress.done))
+    assert told[0] == 6
+    assert base.status().lag == 0
+
+
+def test_one_mover_at_a_time(base: KnowledgeBase, tmp_path: Path, embedder: WordEmbeddings) -> None:
+    base.add_records(RECORDS)
+    inside, go = threading.Event(), threading.Event()
+
+    def wait(progress: Progress) -> None:
+        inside.set()
+        assert go.wait(20)
+
+    thread = threading.Thread(target=lambda: base.reindex(engine=elastic(tmp_path), on_progress=wait))
+    thread.start()
+    try:
+        assert inside.wait(20)
+        with (
+            KnowledgeBase.open(tmp_path / "kb", embedder=embedder) as other,
+            pytest.raises(BusyError, match="moving this knowledge base"),
+        ):
+            other.reindex(engine=elastic(tmp_path))
+    finally:
+        go.set()
+        thread.join()
+    assert base.engine != "local"
+
+
+def test_nothing_changes_when_it_cannot_be(base: KnowledgeBase, tmp_path: Path, embedder: WordEmbeddings) -> None:
+    base.add_records(RECORDS)
+    for url, error, says in (
+        ("elasticsearch+http://127.0.0.1:9", KnowledgeBaseError, "cannot be reached"),
+        ("redis://127.0.0.1", UsageError, "no engine named"),
+        ("elasticsearch+http://127.0.0.1:9/BAD", UsageError, "prefix"),
+    ):
+        with pytest.raises(error, match=says):
+            base.reindex(engine=url)
+        assert base.engine == "local"
+        assert base.search(QUESTION)
+    with KnowledgeBase.open(tmp_path / "other", embedder=embedder, engine=elastic(tmp_path)) as other:
+        other.add_records(RECORDS[:1])
+    with pytest.raises(KnowledgeBaseError, match="index of another knowledge base"):
+        base.reindex(engine=elastic(tmp_path))
+    with KnowledgeBase.open(tmp_path / "other", embedder=embedder) as other:
+        assert [hit.source.uri for hit in other.search("Euler", way="sparse")] == ["record:euler"]
+
+
+def test_remembers_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "한글 kb?"
+    cases = {
+        "local": ("local", False),
+        "elasticsearch+https://elastic:s3cret@es:9200/office": ("elasticsearch+https://es:9200/office", True),
+        "milvus+https://root:s3cret@m:19530?name=a&database=d": ("milvus+https://m:19530?name=a&database=d", True),
+        "milvus+http://m:19530?token=s3cret&name=a": ("milvus+http://m:19530?name=a", True),
+    }
+    for url, expected in cases.items():
+        assert remembered(url, folder) == expected
+        assert remembered(expected[0], folder) == (expected[0], False)
+    assert remembered("milvus+http://m:19530", folder)[0].startswith("milvus+http://m:19530?name=silmari_")
+    inside, _ = remembered(f"milvus:{tmp_path}/%ED%95%9C%EA%B8%80 kb%3F/m.db", folder)
+    assert inside.startswith("milvus:{kb}/m.db?name=")
+    monkeypatch.chdir(tmp_path)
+    assert remembered("milvus:./m.db?name=a", folder)[0] == f"milvus:{tmp_path}/m.db?name=a"
+
+
+def test_a_folder_that_is_moved_takes_its_milvus_along(tmp_path: Path, embedder: WordEmbeddings) -> None:
+    url = lite(tmp_path)
+    with KnowledgeBase.open(tmp_path / "kb", embedder=embedder, engine=url) as base:
+        base.add_records(RECORDS)
+    (tmp_path / "kb").rename(tmp_path / "elsewhere")
+    with KnowledgeBase.open(tmp_path / "elsewhere", embedder=embedder) as base:
+        assert base._mirror.lag() == 0
+        assert base.search(QUESTION, way="dense")[0].source.uri == "record:daniel"
+    assert not (tmp_path / "kb").exists()
+
+
+def test_the_command(base: KnowledgeBase, tmp_path: Path) -> None:
+    base.add_records(RECORDS)
+    base.close()
+    runner = CliRunner(env={"SILMARI_EMBEDDER": "none", "SILMARI_KB": str(tmp_path / "kb")})
+    url = elastic(tmp_path).replace("//", "//user:s3cret@")
+    done = runner.invoke(app, ["reindex", "--engine", url, "--json"])
+    assert done.exit_code == 0, done.output
+    assert "s3cret" not in done.output
+    notes = json.loads(done.stdout)["notes"]
+    assert any("The base is on elasticsearch+http" in note for note in notes)
+    assert any("SILMARI_ENGINE_API_KEY" in note for note in notes)
+    status = json.loads(runner.invoke(app, ["status", "--json"]).stdout)
+    assert status["engine"].startswith("elasticsearch+http")
+    assert (status["engine_counts"]["texts"], status["lag"]) == (4, 0)
+
+
+@pytest.mark.parametrize("url_of", [lambda folder: "local", *ENGINES])
+def test_euler_and_daniel_on_each(tmp_path: Path, shared: Path, url_of: Callable[[Path], str]) -> None:
+    """The first source's example, with its own passages and triplets."""
+    corpus = [json.loads(line) for line in (shared / "data/nano/corpus.jsonl").read_text("utf-8").splitlines()]
+    triplets = {
+        one["_id"]: one["triplets"]
+        for one in map(json.loads, (shared / "data/nano/triplets.jsonl").read_text("utf-8").splitlines())
+    }
+    with KnowledgeBase.open(tmp_path / "kb", engine=url_of(tmp_path)) as base:
+        base.add_records(
+            {"id": one["_id"], "title": one.get("title", ""), "text": one["text"], "triplets": triplets[one["_id"]]}
+            for one in corpus
+        )
+        question = "What contribution did the son of Euler's teacher make?"
+        for way in ("graph", "expansion"):
+            texts = [hit.passage.content for hit in base.search(question, way=way, k=2)]  # type: ignore[arg-type]
+            assert any("Euler" in text for text in texts), (way, texts)
+            assert any("Daniel" in text for text in texts), (way, texts)
+
+
+def test_opening_does_not_touch_a_server(tmp_path: Path) -> None:
+    engine = open_engine("elasticsearch+http://127.0.0.1:9/x", tmp_path)
+    with pytest.raises(KnowledgeBaseError, match="cannot be reached"):
+        engine.sparse({"a": 1.0}, 1, Filter())
