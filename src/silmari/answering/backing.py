@@ -21,7 +21,7 @@ from silmari.model import Hit, Passage
 NEAR = 0.5
 # Of both together; of the words alone where there are no vectors; of the cosine alone between two languages.
 FLOOR = 0.78
-WORDS_FLOOR = 0.54
+WORDS_FLOOR = 0.53
 FOREIGN_FLOOR = 0.15
 # A sentence of fewer letters, such as "Yes.", has too few words to compare; a Hangul syllable counts twice.
 _SHORT = 20
