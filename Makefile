@@ -10,7 +10,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Silmari needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group dev -e ".[openai,fast,milvus,elastic]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group dev -e ".[openai,fast,milvus,elastic,llamaindex]"
 	@touch $@
 
 demo: $(STAMP)
@@ -27,7 +27,7 @@ check: $(STAMP)
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
-	$(BIN)/codespell src tests benchmarks examples docs *.md
+	$(BIN)/codespell src tests benchmarks examples deploy docs *.md
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix src tests benchmarks examples

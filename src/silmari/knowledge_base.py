@@ -633,12 +633,16 @@ class KnowledgeBase:
     @cached_property
     def _answering(self) -> Answering:
         from silmari.answering.answering import Answering
+        from silmari.answering.wording import not_found
 
         return Answering(
             calling=self._model,
             tokens=self.analyser.tokens,
             min_relevance=self.settings.min_relevance,
             similarity=None if self.embedder is None else self.embedder.similarity,
+            nearness=None if self.embedder is None else self._desk.nearness,
+            prompt_tokens=self.settings.prompt_tokens,
+            not_found=not_found(self.settings.fallback),
         )
 
     @cached_property

@@ -227,6 +227,28 @@ def test_lite_serves_one_process_at_a_time(tmp_path: Path) -> None:
     engine.close()
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_writers_that_take_turns_write_no_row_twice(tmp_path: Path) -> None:
+    """What is new to one of them may have been written by the other: only replacing is sound then."""
+    from milvus_server import server_url
+
+    url = f"{server_url()}?consistency=strong"  # Lite replaces a row that is inserted again
+    one = engine_at(url, tmp_path)
+    other = engine_at(url, tmp_path, writable=False)
+    one.reset("base", "epoch")
+    one.apply(changes(ITEMS[:4], start=1))
+    for engine, idle, first in ((other, one, 3), (one, other, 5), (other, one, 7)):
+        idle.lead(False)
+        engine.refresh()
+        engine.lead(True)
+        engine.apply(changes(ITEMS[first : first + 4], start=100 * first))
+    assert other.counts() == {"texts": 11, "vectors": 11}
+    assert [id for id, _ in other.dense("passage", QUESTION, 50, ALL)].count(6) == 1
+    one.close()
+    other.close()
+
+
 def test_files_of_lite_that_were_cut_short(tmp_path: Path, embedder: WordEmbeddings) -> None:
     """Killed while it writes them, it leaves such files; all is made anew from the catalog."""
     settings = Settings.load(kb=tmp_path / "kb", engine=lite_url(tmp_path))
@@ -294,6 +316,8 @@ def test_a_base_outlives_its_server(tmp_path: Path, embedder: WordEmbeddings) ->
                 assert [hit.source.uri for hit in base.search("예산", way=way, trace=trace)] == ["record:a"]
                 assert any("Only BM25 was used. The search engine cannot be reached" in note for note in trace.notes)
             assert any("cannot be reached" in note for note in base.status().notes)
+            with KnowledgeBase.open(settings, embedder=embedder) as later:
+                assert [hit.source.uri for hit in later.search("예산", way="sparse")] == ["record:a"]
             server.start()
             patiently(lambda: base.search("예산", way="dense"))
             both = {"record:a", "record:b"}

@@ -84,17 +84,30 @@ def build(
     asked = neutralise(question[:MAX_QUESTION_CHARS]).strip()
     texts = [piece.text for piece in pieces]
     word = canary(asked, *texts)
-    # A tag that nobody who wrote one of the documents can have guessed, so that none can close it.
-    tag = "source-" + hashlib.blake2b(word.encode(), digest_size=8).hexdigest()
+    tag = tag_of(word)
     rules = _RULES[language].format(tag=f"<{tag}>", canary=word)
     unfound = _NOT_FOUND_RULE[language].format(sentence=NOT_FOUND[language])
-    sources = "\n".join(_source(piece, tag) for piece in pieces)
+    sources = tagged(pieces, tag)
     messages: list[BaseMessage] = [SystemMessage(f"{rules}\n{unfound}")]
     for earlier, answer in history:
         messages += [HumanMessage(_plain(earlier)), AIMessage(_MARKS.sub("", _plain(answer)))]
     messages.append(HumanMessage(f"{sources}\n\n{_QUESTION[language]}{_plain(asked)}"))
     # The sentence itself the answer may say.
     return Prompt(tuple(messages), f"{rules}\n{_NOT_FOUND_RULE[language].format(sentence='')}", word)
+
+
+def tag_of(word: str) -> str:
+    """A tag that nobody who wrote one of the documents can have guessed, so that none can close it.
+
+    Args:
+        word: What depends on the question and on all sources, see `silmari.answering.guard.canary`.
+    """
+    return "source-" + hashlib.blake2b(word.encode(), digest_size=8).hexdigest()
+
+
+def tagged(pieces: Sequence[Piece], tag: str) -> str:
+    """The sources as a model reads them, each in a tag with its number, title, date and place."""
+    return "\n".join(_source(piece, tag) for piece in pieces)
 
 
 def _source(piece: Piece, tag: str) -> str:

@@ -88,6 +88,9 @@ class MilvusEngine:
             # A leader begins with what is true now; it is read when it is needed, so that a server that does not
             # answer keeps nobody from adding to the catalog.
             self._known = self._known and not leading
+            for collection in (self._state, *self._items.values(), *([self._text] if self._text else [])):
+                if isinstance(collection, Collection):
+                    collection.forget_top()
             self._writable = leading
 
     def reset(self, base: str, epoch: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
 from typing import Any
+from unicodedata import normalize
 
 from silmari.errors import UsageError
 from silmari.model import CATEGORIES, Filter
@@ -85,7 +86,7 @@ def _several(value: Any) -> list[str]:
 def _categories(value: Any, known: Callable[[], Collection[str]]) -> frozenset[str] | None:
     if not value:
         return None
-    wanted = frozenset(_several(value))
+    wanted = frozenset(normalize("NFC", name) for name in _several(value))
     strange = wanted - set(CATEGORIES)
     if strange:
         present = set(known())

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import harness
 import pytest
+from obedient import obey, orders
 
 from silmari.answering import generative, prompts
 from silmari.answering.citations import CitationStream, Cleaned
@@ -28,14 +29,9 @@ def test_what_is_said_to_be_undefended_is(name: str, tmp_path: Path) -> None:
     assert harness.attack(CASES[name], tmp_path) != ""
 
 
-@pytest.mark.parametrize("name", [name for name, case in BENIGN.items() if not case.get("disturbed")])
+@pytest.mark.parametrize("name", list(BENIGN))
 def test_what_attacks_nothing_is_answered_word_for_word(name: str, tmp_path: Path) -> None:
     assert harness.benign(BENIGN[name], tmp_path) == ""
-
-
-@pytest.mark.parametrize("name", [name for name, case in BENIGN.items() if case.get("disturbed")])
-def test_what_is_said_to_be_disturbed_is(name: str, tmp_path: Path) -> None:
-    assert harness.benign(BENIGN[name], tmp_path) != ""
 
 
 # Without a defence, one of these comes through.
@@ -120,3 +116,10 @@ def test_the_documentation_counts_these_cases() -> None:
         cases = [name for name, case in CASES.items() if case["kind"] == kind]
         assert f"| {kind} | {len(cases)} | {sum(name in DEFENDED for name in cases)} |" in lines
     assert f"| **all** | **{len(CASES)}** | **{len(DEFENDED)}** |" in lines
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.get("container")])
+def test_what_a_file_hides_reaches_the_model_or_is_not_read(name: str, tmp_path: Path) -> None:
+    """An attack that never reaches the model would come to nothing by itself."""
+    _, _, sent = harness.run(CASES[name], obey, tmp_path)
+    assert bool(orders(sent.split("\0", 1)[1])) is CASES[name].get("read", True)

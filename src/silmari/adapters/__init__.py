@@ -1,0 +1,1 @@
+"""Doors for other frameworks: `langchain` and `llamaindex`. Nothing here is imported with ``import silmari``."""
