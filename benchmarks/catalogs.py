@@ -26,7 +26,7 @@ from silmari.model import Document, Passage
 DOCUMENTS = 2_000
 PROCESSES = (1, 2, 4)
 SEARCHES = 200
-_WORDS = "연차 휴가 계약 예산 지점 회의 보고 직원 규정 bridge contract annual report budget leave branch meeting staff".split()
+_WORDS = "연차 휴가 계약 예산 지점 회의 보고 직원 규정 bridge contract annual report budget leave branch staff".split()
 
 
 def prepared(name: str, count: int) -> Iterator[tuple[FileInfo, ReadDocument]]:
@@ -140,7 +140,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("url", help="Of a database in PostgreSQL.")
     columns = [measure("sqlite"), measure(parser.parse_args().url)]
-    print(table([{"": key, **{str(one["catalog"]): one[key] for one in columns}} for key in columns[0] if key != "catalog"]))
+    names = [str(one.pop("catalog")) for one in columns]
+    print(table([{"": key, **dict(zip(names, (one[key] for one in columns), strict=True))} for key in columns[0]]))
 
 
 if __name__ == "__main__":
