@@ -201,6 +201,8 @@ class Desk:
 
     def _searcher(self, around: Expansion, entities: Sequence[str] | None) -> Searcher:
         lag = self._mirror.follow()
+        if lag and self._mirror.problem:
+            self._mirror.assert_own()
         seq = self._catalog.last_seq()
         with self._lock:
             # Counting takes milliseconds in a large base: done again only when something has changed.

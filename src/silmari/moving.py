@@ -64,8 +64,8 @@ def move(
 
 
 _SECRET = (
-    "Keys and passwords are not kept with the base: set SILMARI_ENGINE_TOKEN (Milvus) or SILMARI_ENGINE_API_KEY "
-    "(Elasticsearch) where it is used."
+    "Keys and passwords are not kept with the base: set SILMARI_ENGINE_TOKEN (Milvus), or SILMARI_ENGINE_API_KEY or "
+    "SILMARI_ENGINE_LOGIN (Elasticsearch), where it is used."
 )
 
 

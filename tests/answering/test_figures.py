@@ -3,7 +3,7 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from silmari.answering.figures import figures, known_in, strange
@@ -112,6 +112,8 @@ def korean(number: int, digits: bool) -> str:
 
 
 @given(st.integers(10, 10**16 - 1))
+@example(10_080_401)
+@example(20_240_305)
 def test_any_integer_is_itself_in_all_its_forms(number: int) -> None:
     forms = [f"{number}개", f"{number:,}개", f"{korean(number, True)}원", f"{korean(number, False)}원", f"${number:,}"]
     if number % 10_000 == 0 and number % 10**8:

@@ -87,7 +87,7 @@ def remembered(url: str, folder: Path) -> tuple[str, bool]:
 def _elastic(url: str) -> Engine:
     from silmari.engine.elastic_address import parse
 
-    address = parse(url, os.environ.get("SILMARI_ENGINE_API_KEY"))
+    address = parse(url, os.environ.get("SILMARI_ENGINE_API_KEY"), os.environ.get("SILMARI_ENGINE_LOGIN"))
     try:
         from silmari.engine.elastic import ElasticEngine
     except ImportError as error:
