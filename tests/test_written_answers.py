@@ -190,7 +190,11 @@ def test_the_model_reads_all_columns_of_a_row(tmp_path: Path, service: StandIn) 
         (QUESTION, "Employees have 15 days of annual leave every year, usable until March [1].", True),
         (QUESTION, "연차휴가(annual leave)는 해마다 15일이며 이듬해 3월까지 쓸 수 있습니다 [1].", False),
         (QUESTION, "Annual leave: 15 [1]", False),
-        ("연차휴가 how many days is it?", "연차휴가는 해마다 15일이며 남은 휴가는 이듬해 3월까지 쓸 수 있습니다 [1].", True),
+        (
+            "연차휴가 how many days is it?",
+            "연차휴가는 해마다 15일이며 남은 휴가는 이듬해 3월까지 쓸 수 있습니다 [1].",
+            True,
+        ),
     ],
 )
 def test_an_answer_in_another_language_than_the_question_is_told(
