@@ -93,6 +93,11 @@ class Settings(BaseSettings):
         description="Engine URL; none: the one that the base was made with or moved to, at first local. "
         "See docs/engines.md.",
     )
+    catalog: str = Field(
+        "sqlite",
+        repr=False,  # a password may stand in it
+        description="Where the catalog is: sqlite (in the folder) or postgresql://user@host:port/database.",
+    )
 
     k: int = Field(5, ge=1, le=1000, description="How many hits a search returns.")
     way: str = Field("fused", description="Way of retrieval.")

@@ -45,6 +45,11 @@ def open_engine(url: str, folder: Path) -> Engine:
     )
 
 
+def is_shared(url: str) -> bool:
+    """Whether a URL names an engine on a server, which several machines write to; others lie in the base's folder."""
+    return url.startswith(("milvus+", "elasticsearch+"))
+
+
 def shown(url: str, folder: Path) -> str:
     """An engine's URL as it may be printed, for the base in a folder: without key, token, user and password."""
     url = url.replace(_FOLDER, str(folder))

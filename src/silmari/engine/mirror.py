@@ -34,6 +34,9 @@ class ChangeLog(Protocol):
 class Held(Protocol):
     """The right to write to the engine, held by one process at a time."""
 
+    def held(self) -> bool:
+        """Whether it is still there: over a network it is lost with its connection."""
+
     def release(self) -> None:
         """Give it back."""
 
@@ -220,6 +223,11 @@ class Mirror:
         if told is not None:
             told(done, total)
         while batch := self._log.changes(after, BATCH):
+            if self._lease is None or not self._lease.held():
+                raise KnowledgeBaseError(
+                    "The connection by which this process alone may write to the search index was lost; what was "
+                    "written is kept, and the next search or add goes on."
+                )
             self.engine.apply(batch)
             after = batch[-1].seq
             done += len(batch)
