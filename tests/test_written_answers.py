@@ -184,6 +184,30 @@ def test_the_model_reads_all_columns_of_a_row(tmp_path: Path, service: StandIn) 
     assert quoted.found and "보증기간: 42" in quoted.text
 
 
+@pytest.mark.parametrize(
+    ("question", "said", "told"),
+    [
+        (QUESTION, "Employees have 15 days of annual leave every year, usable until March [1].", True),
+        (QUESTION, "연차휴가(annual leave)는 해마다 15일이며 이듬해 3월까지 쓸 수 있습니다 [1].", False),
+        (QUESTION, "Annual leave: 15 [1]", False),
+        (
+            "연차휴가 how many days is it?",
+            "연차휴가는 해마다 15일이며 남은 휴가는 이듬해 3월까지 쓸 수 있습니다 [1].",
+            True,
+        ),
+    ],
+)
+def test_an_answer_in_another_language_than_the_question_is_told(
+    base: KnowledgeBase, service: StandIn, question: str, said: str, told: bool
+) -> None:
+    service.said = said
+    answer = base.ask(question)
+    assert answer.text == said
+    assert any("another language" in note for note in answer.trace["notes"]) == told
+    language = "한국어로" if question == QUESTION else "the language of the question"
+    assert language in str(service.requests[0].body["messages"][0]["content"])
+
+
 def test_what_the_prompt_had_no_room_for_is_told(tmp_path: Path, service: StandIn) -> None:
     options: dict[str, Any] = {"base_url": service.url, "api_key": "key", "embedder": "none", "llm": "openai:any"}
     with KnowledgeBase.open(tmp_path / "kb", prompt_tokens=1_000, **options) as opened:

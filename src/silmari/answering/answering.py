@@ -104,6 +104,8 @@ class Answering:
                     trace.used(gate.usage)
         if left := answer.trace.get("left_out"):
             trace.note(_told(left, self.prompt_tokens))
+        if other := answer.trace.get("other_language"):
+            trace.note(f"{other[0].upper()}{other[1:]}.")
         if "degraded" in answer.trace:
             trace.note(f"The model's answer could not be used, so sentences are quoted: {answer.trace['degraded']}")
         yield replace(answer, trace={**trace.as_json(), "answer": answer.trace})

@@ -29,6 +29,8 @@ from silmari.providers.messages import tokens_in
 
 # Until a first citation proves that the reply is an answer, this much of it waits.
 _UNPROVEN_CHARS = 400
+# A shorter reply may be a name or a number alone.
+_TELLING_LETTERS = 30
 # Tokens of a prompt, where the settings do not say.
 PROMPT_TOKENS = 8_000
 _TOO_LONG = re.compile(r"context.?(?:length|window|size)|maximum context|too many tokens|prompt is too long", re.I)
@@ -282,6 +284,8 @@ def _judge(
         return replace(quoted, trace={**quoted.trace, **trace, "how": quoted.trace.get("how"), "degraded": fault})
     found = backed(text, cleaned, fitted, tokens, nearness)
     trace["unsupported"] = [{"sentence": sentence, "reason": reason} for sentence, reason in found.doubtful]
+    if _speaks_otherwise(text, language):
+        trace["other_language"] = "the model answered in another language than the question's"
     if found.unjudged:
         trace["unjudged"] = found.unjudged
     return Answer(question, text, True, found.sources, trace, tuple(sentence for sentence, _ in found.doubtful))
@@ -300,6 +304,11 @@ def _says_not_found(text: str, cleaned: Cleaned, language: Language) -> bool:
     if _letters(NOT_FOUND[language]) in _letters(text):
         return len(_letters(text)) < 2 * len(_letters(NOT_FOUND[language]))
     return not cleaned.order and len(text) < 240 and bool(_DENIES.search(text))
+
+
+def _speaks_otherwise(text: str, language: Language) -> bool:
+    """Whether a reply is not in the language that was asked for; names and terms of another do not count."""
+    return len(_letters(text)) >= _TELLING_LETTERS and language_of(text) != language
 
 
 def _letters(text: str) -> str:

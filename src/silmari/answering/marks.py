@@ -36,7 +36,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$", re.A)
 # An array's name, as nobody calls anything in prose: one small letter, or an abbreviation.
 _ARRAY = re.compile(r"[b-z]|arr|args?|argv|buf|cols?|df|dict|elem|idx|lst|mat|nums?|ptr|tmp|vec|\w*_\w*|\w*\d", re.A)
 # What assigns to, reads from or goes on from an element.
-_GOES_ON = re.compile(r"\s?(?:[-+*/%|&^<>!=:]?=|->|<<|>>)|\.[a-z_]\w|\[[a-z_'\"]|\(")
+_GOES_ON = re.compile(r"\s?(?:[-+*/%|&^<>!=:]?=|->|<<|>>)|\.[a-z_]\w|\[[_'\"]")
 _LOOK = 3
 # `= [1, 2]`, `return [1]`, `sum([1, 2])`: a list, written as code.
 _LIST_BEFORE = re.compile(r"(?:[=!<>]=?|\breturn|\w\()[^\S\n]?$", re.A)
