@@ -203,6 +203,15 @@ def test_remembers_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert remembered(url, folder) == expected
         assert remembered(expected[0], folder) == (expected[0], False)
     assert remembered("milvus+http://m:19530", folder)[0].startswith("milvus+http://m:19530?name=silmari_")
+    for url in ("redis://u:s3cret@h/", "elasticsearch+http://u:s3cret@h?x", "elasticsearch+http://h:9200/x#s3cret"):
+        with pytest.raises(UsageError):
+            KnowledgeBase.open(tmp_path / "kb", engine=url)
+        assert KnowledgeBase.open(tmp_path / "kb").engine == "local"  # nothing of it was kept
+    for url in ("elasticsearch+http://u?s3cret@h/", "elasticsearch+http://u:/s3cret@h/", "milvus+http://u:p?s3cret@h"):
+        for read in (open_engine, remembered):
+            with pytest.raises(UsageError) as refused:
+                read(url, folder)
+            assert "s3cret" not in str(refused.value)
     inside, _ = remembered(f"milvus:{tmp_path}/%ED%95%9C%EA%B8%80 kb%3F/m.db", folder)
     assert inside.startswith("milvus:{kb}/m.db?name=")
     monkeypatch.chdir(tmp_path)
@@ -288,6 +297,22 @@ def test_a_name_on_milvus_that_another_base_has_is_refused(tmp_path: Path, embed
     with KnowledgeBase.open(tmp_path / "first", embedder=embedder) as base:
         assert base.status().lag == 0
         assert base.search(QUESTION, way="dense")[0].source.uri == "record:daniel"
+
+
+def test_where_the_setting_names_another_engine(base: KnowledgeBase, tmp_path: Path, embedder: WordEmbeddings) -> None:
+    """The move that status speaks of is made, to the setting's engine and back, and says nothing of what serves."""
+    base.add_records(RECORDS)
+    url = elastic(tmp_path)
+    with KnowledgeBase.open(tmp_path / "kb", embedder=embedder, engine=url) as pinned:
+        assert any("lives on local" in note for note in pinned.status().notes)
+        (said,) = pinned.reindex(engine=url).notes
+        assert "engine can be deleted" in said
+        assert pinned.status().notes == ()
+    with KnowledgeBase.open(tmp_path / "kb", embedder=embedder, engine="local") as pinned:
+        (said,) = pinned.reindex(engine=url).notes
+        assert "deleted" not in said
+        assert pinned.engine == url
+    assert base.status().engine == url
 
 
 def test_the_command(base: KnowledgeBase, tmp_path: Path) -> None:

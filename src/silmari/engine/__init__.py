@@ -39,8 +39,13 @@ def open_engine(url: str, folder: Path) -> Engine:
         return MilvusEngine(parse(url, folder), folder, writable=False)
     if url.startswith("elasticsearch+"):
         return _elastic(url)
-    raise UsageError(
-        f"There is no engine named {shown(url, folder)!r}; the engines are: local, milvus:PATH, "
+    raise _unknown(url)
+
+
+def _unknown(url: str) -> UsageError:
+    # The rest may hold a password.
+    return UsageError(
+        f"There is no engine named {url.partition('://')[0]!r}; the engines are: local, milvus:PATH, "
         "milvus+http(s)://…, elasticsearch+http(s)://…."
     )
 
@@ -79,7 +84,13 @@ def remembered(url: str, folder: Path) -> tuple[str, bool]:
             file = Path(address.target)
             inside = file.is_relative_to(folder)
             place = "milvus:" + (f"{_FOLDER}/{quote(str(file.relative_to(folder)))}" if inside else quote(str(file)))
-    elif "ca_certs" in options:
+    elif url.startswith("elasticsearch+"):
+        from silmari.engine.elastic_address import parse as parse_elastic
+
+        parse_elastic(url)
+    elif url != LOCAL:
+        raise _unknown(url)
+    if "ca_certs" in options:
         options["ca_certs"] = str(Path(options["ca_certs"]).expanduser().absolute())
     return (f"{place}?{urlencode(options)}" if options else place), secret
 
