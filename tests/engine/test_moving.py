@@ -315,6 +315,18 @@ def test_where_the_setting_names_another_engine(base: KnowledgeBase, tmp_path: P
     assert base.status().engine == url
 
 
+def test_milvus_lite_keeps_out_of_a_folder_of_documents(base: KnowledgeBase, tmp_path: Path) -> None:
+    base.add_records(RECORDS)
+    folder = tmp_path / "문서 모음"
+    folder.mkdir()
+    (folder / "a.txt").write_text("글")
+    pytest.importorskip("milvus_lite", reason="needs the package milvus-lite")
+    with pytest.raises(UsageError, match="folder with other files"):
+        base.reindex(engine=f"milvus:{folder}")
+    assert [file.name for file in folder.iterdir()] == ["a.txt"]
+    assert base.engine == "local"
+
+
 def test_the_command(base: KnowledgeBase, tmp_path: Path) -> None:
     base.add_records(RECORDS)
     base.close()

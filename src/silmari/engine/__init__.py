@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from silmari.engine.base import Engine
 from silmari.errors import MissingExtraError, UsageError
@@ -52,8 +52,12 @@ def _unknown(url: str) -> UsageError:
 
 def shown(url: str, folder: Path) -> str:
     """An engine's URL as it may be printed, for the base in a folder: without key, token, user and password."""
-    url = url.replace(_FOLDER, str(folder))
-    return re.sub(r"([?&]token=)[^&]*", r"\1…", re.sub(r"//[^/?#]*@", "//", url))
+    if url.startswith("milvus:"):
+        place, mark, query = url.replace(_FOLDER, quote(str(folder))).partition("?")
+        url = f"{unquote(place)}{mark}{query}"
+    else:
+        url = re.sub(r"//[^/?#]*@", "//", url.replace(_FOLDER, str(folder)))
+    return re.sub(r"([?&]token=)[^&]*", r"\1…", url)
 
 
 def remembered(url: str, folder: Path) -> tuple[str, bool]:

@@ -298,8 +298,12 @@ def _lite(path: str) -> str:
     with _open_lock:
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
+            held = set(os.listdir(path)) if os.path.isdir(path) else set()
         except OSError as error:
-            raise KnowledgeBaseError(f"The folder of {path} cannot be made ({error}): name another.") from error
+            raise KnowledgeBaseError(f"The folder of {path} cannot be made or read ({error}): name another.") from error
+        if held and not held & {"LOCK", "collections"}:
+            # It would write between someone's documents, and later be called deletable with them.
+            raise UsageError(f"{path} is a folder with other files: name a path for Milvus Lite that is not there yet.")
         uri = server_manager_instance.start_and_get_uri(path)
         if uri is None:
             raise BusyError(
