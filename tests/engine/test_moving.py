@@ -327,6 +327,15 @@ def test_milvus_lite_keeps_out_of_a_folder_of_documents(base: KnowledgeBase, tmp
     assert base.engine == "local"
 
 
+def test_the_doctor_says_that_the_server_does_not_answer(base: KnowledgeBase, tmp_path: Path) -> None:
+    base.add_records(RECORDS)
+    base.close()
+    runner = CliRunner(env={"SILMARI_EMBEDDER": "none", "SILMARI_ENGINE": "elasticsearch+http://127.0.0.1:9"})
+    said = runner.invoke(app, ["doctor", "--kb", str(tmp_path / "kb"), "--json"])
+    (engine,) = (one for one in json.loads(said.stdout)["findings"] if one["subject"] == "engine")
+    assert "cannot be reached" in engine["remedy"]
+
+
 def test_the_command(base: KnowledgeBase, tmp_path: Path) -> None:
     base.add_records(RECORDS)
     base.close()
