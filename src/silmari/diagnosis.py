@@ -130,7 +130,8 @@ def _base(settings: Settings) -> Iterator[Finding]:
             complete,
             f"{state.engine} holds {counts['texts']:,} of {state.passages:,} passages,"
             f" {counts['vectors']:,} vectors, {state.lag:,} changes behind",
-            "run silmari reindex: it makes the index anew from the catalog",
+            # A server that does not answer is not mended by an index made anew.
+            " ".join(state.notes) or "run silmari reindex: it makes the index anew from the catalog",
         )
         waiting = sum(state.pending.values())
         yield Finding("pending", not waiting, f"{waiting:,} texts wait for a vector", "run silmari build")

@@ -295,8 +295,9 @@ class KnowledgeBase:
         """
         from silmari.engine import remembered
 
+        home = self.catalog.standing().engine or "local"
         here = remembered(self._mirror.url, self.folder)[0]
-        if engine is None or remembered(engine, self.folder)[0] == here:
+        if engine is None or remembered(engine, self.folder)[0] == here == home:
             return self._intake.reindex(self._fingerprints, on_progress)
         from silmari.moving import move
 

@@ -36,7 +36,7 @@ def move(
         KnowledgeBaseError: The new engine cannot be reached or written, or holds another base.
     """
     plain, secret = remembered(url, folder)
-    former = mirror.url
+    former = catalog.standing().engine or LOCAL
 
     def told(done: int, total: int) -> None:
         if on_progress is not None:
@@ -56,7 +56,9 @@ def move(
         target.close()
     mirror.go_to(url if secret else plain, pinned=secret)
     mirror.follow(wait=5.0)
-    report.notes.append(f"The base is on {shown(url, folder)} now. {_leftover(former, folder)}")
+    report.notes.append(f"The base is on {shown(url, folder)} now.")
+    if former != plain:
+        report.notes[-1] += f" {_leftover(former, folder)}"
     if secret:
         report.notes.append(_SECRET)
     return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +42,11 @@ def elastic(folder: Path, shared: str = "") -> str:
 def lite(folder: Path) -> str:
     pytest.importorskip("milvus_lite", reason="needs the package milvus-lite")
     return f"milvus:{folder}/kb/milvus.db"
+
+
+def outside(folder: Path) -> str:
+    """Milvus Lite beside the base's folder, so that it is not copied with it."""
+    return lite(folder).replace("/kb/milvus.db", "/beside.db")
 
 
 def server(folder: Path) -> str:
@@ -197,6 +203,15 @@ def test_remembers_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert remembered(url, folder) == expected
         assert remembered(expected[0], folder) == (expected[0], False)
     assert remembered("milvus+http://m:19530", folder)[0].startswith("milvus+http://m:19530?name=silmari_")
+    for url in ("redis://u:s3cret@h/", "elasticsearch+http://u:s3cret@h?x", "elasticsearch+http://h:9200/x#s3cret"):
+        with pytest.raises(UsageError):
+            KnowledgeBase.open(tmp_path / "kb", engine=url)
+        assert KnowledgeBase.open(tmp_path / "kb").engine == "local"  # nothing of it was kept
+    for url in ("elasticsearch+http://u?s3cret@h/", "elasticsearch+http://u:/s3cret@h/", "milvus+http://u:p?s3cret@h"):
+        for read in (open_engine, remembered):
+            with pytest.raises(UsageError) as refused:
+                read(url, folder)
+            assert "s3cret" not in str(refused.value)
     inside, _ = remembered(f"milvus:{tmp_path}/%ED%95%9C%EA%B8%80 kb%3F/m.db", folder)
     assert inside.startswith("milvus:{kb}/m.db?name=")
     monkeypatch.chdir(tmp_path)
@@ -212,6 +227,113 @@ def test_a_folder_that_is_moved_takes_its_milvus_along(tmp_path: Path, embedder:
         assert base._mirror.lag() == 0
         assert base.search(QUESTION, way="dense")[0].source.uri == "record:daniel"
     assert not (tmp_path / "kb").exists()
+
+
+@pytest.mark.parametrize("url_of", [elastic, outside])
+def test_copies_that_share_an_index_never_see_each_others_texts(
+    tmp_path: Path, embedder: WordEmbeddings, url_of: Callable[[Path], str]
+) -> None:
+    """Both say the same of themselves, and their changes have the same numbers."""
+    with KnowledgeBase.open(tmp_path / "kb", embedder=embedder, engine=url_of(tmp_path)) as base:
+        base.add_records(RECORDS)
+    shutil.copytree(tmp_path / "kb", tmp_path / "copy")
+    own = {"kb": "오렌지 주스", "copy": "자전거 바퀴"}
+    for name, text in own.items():
+        with KnowledgeBase.open(tmp_path / name, embedder=embedder) as base:
+            base.add_records([{"id": name, "text": text}])
+    for name in ("kb", "copy", "kb"):
+        with KnowledgeBase.open(tmp_path / name, embedder=embedder) as base:
+            for way in ("sparse", "dense"):
+                assert base.search(own[name], way=way, k=1)[0].source.uri == f"record:{name}"  # type: ignore[arg-type]
+            other = own["copy" if name == "kb" else "kb"]
+            assert base.search(other, way="sparse") == []
+            assert (base.status().lag, base.status().engine_counts["texts"]) == (0, 5)
+
+
+@pytest.mark.parametrize("url_of", [elastic, outside])
+def test_a_base_restored_from_a_copy_finds_what_came_after(
+    tmp_path: Path, embedder: WordEmbeddings, url_of: Callable[[Path], str]
+) -> None:
+    """More is added than was lost, so that the log is not behind the engine."""
+    with KnowledgeBase.open(tmp_path / "kb", embedder=embedder) as base:
+        base.add_records(RECORDS)
+    shutil.copytree(tmp_path / "kb", tmp_path / "copy")
+    with KnowledgeBase.open(tmp_path / "kb", embedder=embedder) as base:
+        base.reindex(engine=url_of(tmp_path))
+        base.add_records([{"id": "lost", "text": "오렌지 주스"}])
+    shutil.rmtree(tmp_path / "kb")
+    shutil.copytree(tmp_path / "copy", tmp_path / "kb")
+    with KnowledgeBase.open(tmp_path / "kb", embedder=embedder) as base:
+        for number in range(3):
+            base.add_records([{"id": f"new{number}", "text": f"자전거 바퀴 {number}"}])
+        base.reindex(engine=url_of(tmp_path))
+        assert base.search("오렌지", way="sparse") == []
+        assert len(base.search("자전거", way="sparse")) == 3
+
+
+def test_following_costs_no_rebuild(tmp_path: Path, embedder: WordEmbeddings) -> None:
+    """What one's own processes wrote is not taken for a copy's, also under another name of the server."""
+    url = elastic(tmp_path)
+    with (
+        KnowledgeBase.open(tmp_path / "kb", embedder=embedder, engine=url) as base,
+        KnowledgeBase.open(tmp_path / "kb", embedder=embedder, engine=url.replace("127.0.0.1", "localhost")) as other,
+    ):
+        epoch = base.catalog.identity()[1]
+        for number in range(3):
+            base.add_records([{"id": f"a{number}", "text": f"서울 {number}"}])
+            other.add_records([{"id": f"b{number}", "text": f"부산 {number}"}])
+        assert len(base.search("부산", way="sparse")) == len(other.search("서울", way="sparse")) == 3
+        assert base.catalog.identity()[1] == epoch
+
+
+def test_a_name_on_milvus_that_another_base_has_is_refused(tmp_path: Path, embedder: WordEmbeddings) -> None:
+    url = f"{outside(tmp_path)}?name=shared"
+    with KnowledgeBase.open(tmp_path / "first", embedder=embedder, engine=url) as base:
+        base.add_records(RECORDS)
+    with KnowledgeBase.open(tmp_path / "second", embedder=embedder, engine=url) as base:
+        base.add_records([{"id": "mine", "text": "광주 물류센터"}])
+        with pytest.raises(KnowledgeBaseError, match="index of another knowledge base"):
+            base.search("광주 물류센터")
+    with KnowledgeBase.open(tmp_path / "first", embedder=embedder) as base:
+        assert base.status().lag == 0
+        assert base.search(QUESTION, way="dense")[0].source.uri == "record:daniel"
+
+
+def test_where_the_setting_names_another_engine(base: KnowledgeBase, tmp_path: Path, embedder: WordEmbeddings) -> None:
+    """The move that status speaks of is made, to the setting's engine and back, and says nothing of what serves."""
+    base.add_records(RECORDS)
+    url = elastic(tmp_path)
+    with KnowledgeBase.open(tmp_path / "kb", embedder=embedder, engine=url) as pinned:
+        assert any("lives on local" in note for note in pinned.status().notes)
+        (said,) = pinned.reindex(engine=url).notes
+        assert "engine can be deleted" in said
+        assert pinned.status().notes == ()
+    with KnowledgeBase.open(tmp_path / "kb", embedder=embedder, engine="local") as pinned:
+        (said,) = pinned.reindex(engine=url).notes
+        assert "deleted" not in said
+        assert pinned.engine == url
+    assert base.status().engine == url
+
+
+def test_milvus_lite_keeps_out_of_a_folder_of_documents(base: KnowledgeBase, tmp_path: Path) -> None:
+    base.add_records(RECORDS)
+    folder = tmp_path / "문서 모음"
+    folder.mkdir()
+    (folder / "a.txt").write_text("글")
+    pytest.importorskip("milvus_lite", reason="needs the package milvus-lite")
+    with pytest.raises(UsageError, match="folder with other files"):
+        base.reindex(engine=f"milvus:{folder}")
+    assert [file.name for file in folder.iterdir()] == ["a.txt"]
+    assert base.engine == "local"
+
+
+def test_the_doctor_says_that_the_server_does_not_answer(base: KnowledgeBase, tmp_path: Path) -> None:
+    base.add_records(RECORDS)
+    base.close()
+    runner = CliRunner(env={"SILMARI_EMBEDDER": "none", "SILMARI_ENGINE": "elasticsearch+http://127.0.0.1:9"})
+    said = runner.invoke(app, ["doctor", "--kb", str(tmp_path / "kb"), "--json"])
+    (engine,) = (one for one in json.loads(said.stdout)["findings"] if one["subject"] == "engine")
+    assert "cannot be reached" in engine["remedy"]
 
 
 def test_the_command(base: KnowledgeBase, tmp_path: Path) -> None:

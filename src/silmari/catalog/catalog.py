@@ -321,6 +321,11 @@ class Catalog:
         with self._store.write() as connection:
             set_meta(connection, "engine", url)
 
+    def applying(self, place: str, before: int, after: int) -> None:
+        """Note, before changes are sent to an engine, which numbers its watermark may have: see `Standing.applied`."""
+        with self._store.write() as connection:
+            changes.applying(connection, place, before, after)
+
     def new_epoch(self) -> None:
         """Start the log anew with what is there now; every engine will be rebuilt from it."""
         with self._store.write() as connection:

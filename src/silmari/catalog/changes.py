@@ -26,6 +26,8 @@ from silmari.model import Kind, day_number
 
 Aspect = Literal["text", "vector"]
 _TABLES: Mapping[Kind, Table] = {"passage": passages, "relation": relations, "entity": entities}
+# Keys of the table `meta`, before the place of an engine.
+_APPLIED = "applied."
 
 
 def log_new(connection: Connection, kind: Kind, ids: Sequence[int], aspect: Aspect) -> None:
@@ -78,7 +80,17 @@ def count(connection: Connection, after: int) -> int:
 def standing(connection: Connection) -> Standing:
     """Where the log stands, and the engine that the base lives on."""
     meta = get_meta(connection)
-    return Standing(meta["base"], meta["epoch"], last_seq(connection), meta.get("engine"))
+    return Standing(meta["base"], meta["epoch"], last_seq(connection), meta.get("engine"), _applied(meta))
+
+
+def applying(connection: Connection, place: str, before: int, after: int) -> None:
+    """Note which numbers the watermark of the engine at `place` may have from now on."""
+    set_meta(connection, f"{_APPLIED}{place}", f"{before} {after}")
+
+
+def _applied(meta: Mapping[str, str]) -> dict[str, tuple[int, int]]:
+    found = {key.removeprefix(_APPLIED): value.split() for key, value in meta.items() if key.startswith(_APPLIED)}
+    return {place: (int(before), int(after)) for place, (before, after) in found.items()}
 
 
 def touched_since(

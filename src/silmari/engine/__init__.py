@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from silmari.engine.base import Engine
 from silmari.errors import MissingExtraError, UsageError
@@ -39,8 +39,13 @@ def open_engine(url: str, folder: Path) -> Engine:
         return MilvusEngine(parse(url, folder), folder, writable=False)
     if url.startswith("elasticsearch+"):
         return _elastic(url)
-    raise UsageError(
-        f"There is no engine named {shown(url, folder)!r}; the engines are: local, milvus:PATH, "
+    raise _unknown(url)
+
+
+def _unknown(url: str) -> UsageError:
+    # The rest may hold a password.
+    return UsageError(
+        f"There is no engine named {url.partition('://')[0]!r}; the engines are: local, milvus:PATH, "
         "milvus+http(s)://…, elasticsearch+http(s)://…."
     )
 
@@ -52,8 +57,12 @@ def is_shared(url: str) -> bool:
 
 def shown(url: str, folder: Path) -> str:
     """An engine's URL as it may be printed, for the base in a folder: without key, token, user and password."""
-    url = url.replace(_FOLDER, str(folder))
-    return re.sub(r"([?&]token=)[^&]*", r"\1…", re.sub(r"//[^/?#]*@", "//", url))
+    if url.startswith("milvus:"):
+        place, mark, query = url.replace(_FOLDER, quote(str(folder))).partition("?")
+        url = f"{unquote(place)}{mark}{query}"
+    else:
+        url = re.sub(r"//[^/?#]*@", "//", url.replace(_FOLDER, str(folder)))
+    return re.sub(r"([?&]token=)[^&]*", r"\1…", url)
 
 
 def remembered(url: str, folder: Path) -> tuple[str, bool]:
@@ -84,7 +93,13 @@ def remembered(url: str, folder: Path) -> tuple[str, bool]:
             file = Path(address.target)
             inside = file.is_relative_to(folder)
             place = "milvus:" + (f"{_FOLDER}/{quote(str(file.relative_to(folder)))}" if inside else quote(str(file)))
-    elif "ca_certs" in options:
+    elif url.startswith("elasticsearch+"):
+        from silmari.engine.elastic_address import parse as parse_elastic
+
+        parse_elastic(url)
+    elif url != LOCAL:
+        raise _unknown(url)
+    if "ca_certs" in options:
         options["ca_certs"] = str(Path(options["ca_certs"]).expanduser().absolute())
     return (f"{place}?{urlencode(options)}" if options else place), secret
 

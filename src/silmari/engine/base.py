@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -55,12 +55,14 @@ class Watermark:
     """Which base an engine mirrors, and up to which change.
 
     `epoch` changes whenever the catalog's log starts anew; an engine with another base or epoch, or
-    with a seq beyond the catalog's, must be rebuilt.
+    with a seq beyond the catalog's, must be rebuilt. `ahead` is the number that a part of it has reached beyond
+    `seq`, 0 if none has.
     """
 
     base: str
     epoch: str
     seq: int
+    ahead: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +74,15 @@ class Standing:
         epoch: Of its log.
         seq: The number of the newest change, 0 without any.
         engine: The URL of the engine that the base lives on, without secrets; None if nobody chose one.
+        applied: For each place of an engine (`Engine.place`) the numbers that its watermark may have: before and
+            after the batch that this catalog sent there last.
     """
 
     base: str
     epoch: str
     seq: int
     engine: str | None = None
+    applied: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class Engine(Protocol):
@@ -119,6 +124,10 @@ class Engine(Protocol):
 
     def counts(self) -> Mapping[str, int]:
         """How many texts and vectors are held, as ``{"texts": n, "vectors": m}``."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, without secrets; empty if in the base's folder, which is copied and restored with it."""
 
     @property
     def note(self) -> str:

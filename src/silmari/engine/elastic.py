@@ -204,6 +204,11 @@ class ElasticEngine:
         return {"texts": texts, "vectors": sum(vectors)}
 
     @property
+    def place(self) -> str:
+        """The server and the prefix."""
+        return f"{self._address.url}/{self._address.prefix}"
+
+    @property
     def note(self) -> str:
         """Nothing: all is in one place."""
         return ""

@@ -65,6 +65,8 @@ def parse(url: str, api_key: str | None = None, login: str | None = None) -> Add
     scheme = parts.scheme.removeprefix("elasticsearch+")
     if not parts.scheme.startswith("elasticsearch+") or scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError(f"The engine's URL names no Elasticsearch server: it has the form {FORM}.")
+    if parts.fragment or "@" in parts.path:
+        raise UsageError("The engine's URL has a # or @ in the wrong place: percent-encode them in keys and passwords.")
     options = _options(parts)
     key, own = _secrets(parts)
     if own is None and not (key or api_key) and login:
@@ -97,9 +99,9 @@ def _options(parts: SplitResult) -> Mapping[str, str]:
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     for name in options:
         if name not in _OPTIONS:
-            raise UsageError(
-                f"The option {name} in the engine's URL is unknown: Elasticsearch has {', '.join(_OPTIONS)}."
-            )
+            # What is no word may be part of a password that was not percent-encoded.
+            called = f"The option {name}" if name.isidentifier() else "An option"
+            raise UsageError(f"{called} in the engine's URL is unknown: Elasticsearch has {', '.join(_OPTIONS)}.")
     return options
 
 

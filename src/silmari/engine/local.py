@@ -154,6 +154,11 @@ class LocalEngine:
         now = self._now
         return now.text.search(tokens, k, where) if now else []
 
+    @property
+    def place(self) -> str:
+        """Nothing: it is in the base's folder."""
+        return ""
+
     def frequencies(self, tokens: Sequence[str]) -> Mapping[str, int]:
         """In how many passages each token occurs; deleted ones count until segments merge."""
         now = self._now

@@ -74,6 +74,13 @@ class MilvusEngine:
             return self._text
 
     @property
+    def place(self) -> str:
+        """The server or file, the database and the name; nothing for a file in the base's folder."""
+        where = self._address
+        inside = where.lite and Path(where.target).is_relative_to(self._folder.parent)
+        return "" if inside else f"{where.target}/{where.database}/{where.name}"
+
+    @property
     def note(self) -> str:
         """Where texts are searched."""
         if isinstance(self.texts, ServerText):
@@ -141,8 +148,9 @@ class MilvusEngine:
                 return mark
             own = texts.watermark()
             if own is None or (own.base, own.epoch) != (mark.base, mark.epoch):
-                return None
-            return replace(mark, seq=min(mark.seq, own.seq))
+                # To be filled anew, but only by the base that the collections belong to.
+                return replace(mark, epoch="", seq=0)
+            return replace(mark, seq=min(mark.seq, own.seq), ahead=0 if mark.seq == own.seq else max(mark.seq, own.seq))
 
     def refresh(self) -> None:
         """See what another process has published since; Milvus is asked no more than four times a second."""

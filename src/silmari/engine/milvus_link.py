@@ -79,7 +79,11 @@ def parse(url: str, folder: Path) -> Address:
     known = {"name", "consistency", "text", "timeout"} | (set() if lite else {"token", "database"})
     given = dict(parse_qsl(query, keep_blank_values=True))
     if wrong := sorted(set(given) - known):
-        raise UsageError(f"The engine URL has no option {wrong[0]!r}; it has: {', '.join(sorted(known))}.")
+        # What is no word may be part of a password that was not percent-encoded.
+        called = f" {wrong[0]!r}" if wrong[0].isidentifier() else " like the one given"
+        raise UsageError(f"The engine URL has no option{called}; it has: {', '.join(sorted(known))}.")
+    if not lite and "#" in rest:
+        raise UsageError("The engine URL has a # in it: percent-encode it in passwords.")
     token = given.get("token") or os.environ.get(TOKEN, "")
     if lite:
         if not place or place.startswith("//"):
@@ -294,8 +298,12 @@ def _lite(path: str) -> str:
     with _open_lock:
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
+            held = set(os.listdir(path)) if os.path.isdir(path) else set()
         except OSError as error:
-            raise KnowledgeBaseError(f"The folder of {path} cannot be made ({error}): name another.") from error
+            raise KnowledgeBaseError(f"The folder of {path} cannot be made or read ({error}): name another.") from error
+        if held and not held & {"LOCK", "collections"}:
+            # It would write between someone's documents, and later be called deletable with them.
+            raise UsageError(f"{path} is a folder with other files: name a path for Milvus Lite that is not there yet.")
         uri = server_manager_instance.start_and_get_uri(path)
         if uri is None:
             raise BusyError(

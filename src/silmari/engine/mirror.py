@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from silmari.engine import LOCAL
-from silmari.engine.base import Change, Engine, Standing
+from silmari.engine.base import Change, Engine, Standing, Watermark
 from silmari.errors import BusyError, KnowledgeBaseError, MissingExtraError, UsageError
 
 BATCH = 5_000
@@ -29,6 +29,12 @@ class ChangeLog(Protocol):
 
     def count_changes(self, after: int) -> int:
         """How many changes there are after a number."""
+
+    def applying(self, place: str, before: int, after: int) -> None:
+        """Note which numbers the watermark of the engine at a place may have from now on."""
+
+    def new_epoch(self) -> None:
+        """Start the log anew, so that every engine is built anew."""
 
 
 class Held(Protocol):
@@ -140,9 +146,22 @@ class Mirror:
 
     def _behind(self, standing: Standing) -> int:
         mark = self.engine.watermark()
-        if mark is None or (mark.base, mark.epoch) != (standing.base, standing.epoch) or mark.seq > standing.seq:
-            return standing.seq
-        return standing.seq - mark.seq
+        return standing.seq if mark is None or not self._follows(mark, standing) else standing.seq - mark.seq
+
+    def _follows(self, mark: Watermark, standing: Standing) -> bool:
+        """Whether what the engine holds is what the log had at that number."""
+        same = (mark.base, mark.epoch) == (standing.base, standing.epoch)
+        return same and mark.seq <= standing.seq and not self._strayed(mark, standing)
+
+    def _strayed(self, mark: Watermark, standing: Standing) -> bool:
+        """Whether another copy of the catalog wrote there: this one was copied, or restored from a copy, since."""
+        place = self.engine.place
+        if not place or (mark.base, mark.epoch) != (standing.base, standing.epoch):
+            return False
+        # Other processes may have other names for the same server.
+        name = place.rpartition("/")[2]
+        ours = (both for where, both in standing.applied.items() if where.rpartition("/")[2] == name)
+        return not {mark.seq, mark.ahead} <= {0}.union(*ours)
 
     def _switch(self, url: str) -> None:
         with self._lock:
@@ -206,12 +225,17 @@ class Mirror:
                 engine.close()
 
     def _apply(self, told: Callable[[int, int], None] | None = None) -> None:
+        self.engine.refresh()
         mark = self.engine.watermark()
         standing = self._log.standing()
         if mark is not None and mark.base != standing.base and self.url != LOCAL:
             # Two bases would take the place from each other at every search.
             raise KnowledgeBaseError(_FOREIGN)
-        if mark is None or (mark.base, mark.epoch) != (standing.base, standing.epoch) or mark.seq > standing.seq:
+        if mark is not None and self._strayed(mark, standing):
+            # The numbers of the two logs say different things, also to the other copy.
+            self._log.new_epoch()
+            standing = self._log.standing()
+        if mark is None or not self._follows(mark, standing):
             # Emptied, restored from elsewhere, or ahead of a restored catalog: start anew.
             self.engine.reset(standing.base, standing.epoch)
             after = 0
@@ -228,6 +252,8 @@ class Mirror:
                     "The connection by which this process alone may write to the search index was lost; what was "
                     "written is kept, and the next search or add goes on."
                 )
+            if self.engine.place:
+                self._log.applying(self.engine.place, after, batch[-1].seq)
             self.engine.apply(batch)
             after = batch[-1].seq
             done += len(batch)
