@@ -147,4 +147,4 @@ def test_the_pages_name_what_is_there(name: str, tmp_path: Path) -> None:
     (url,) = re.findall(r'"(elasticsearch\+https://[^"]+)"', text)
     address = parse(url.replace("$PWD", str(tmp_path)), "key")
     assert (address.url, address.prefix) == ("https://127.0.0.1:9200", "office")
-    assert "milvus+http://127.0.0.1:19530" in text and "postgresql://silmari:" in text
+    assert "milvus+http://127.0.0.1:19530" in text and "postgresql://silmari@" in text

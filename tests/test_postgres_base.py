@@ -299,7 +299,7 @@ def test_the_server_goes_while_a_process_adds(
     took = time.monotonic() - begun
     expected = contents(tmp_path / "calm", tmp_path / "calm-cache", f"{server.url}?schema=calm")
     moments = random.Random(len(way))
-    for turn in range(8):
+    for turn in range(5):
         catalog = f"{server.url}?schema=turn{turn}"
         kb, log, cache = (tmp_path / f"{name}{turn}" for name in ("kb", "log", "cache"))
         process = start(kb, folder, log, cache, catalog)

@@ -122,7 +122,9 @@ def _base(settings: Settings) -> Iterator[Finding]:
             "catalog",
             problem is None,
             problem or f"{state.documents:,} documents, {state.passages:,} passages, sound",
-            f"move {folder} away and add your files again; vectors come from the cache",
+            f"move {folder} away and add your files again; vectors come from the cache"
+            if state.catalog == "sqlite"
+            else "see to the server, or restore the schema from a copy",
         )
         complete = counts["texts"] == state.passages and not state.lag
         yield Finding(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +155,8 @@ class PostgresStore:
 
     def shares(self, queue: str) -> Shares:
         """Parts of a queue that belong to one process until it is done with them, or gone."""
-        return _RowLocks(queue, self._begin_sharing)
+        with self._explained():
+            return _RowLocks(queue, self._beginning(self._sharing), self._explained)
 
     def try_lease(self, name: str, timeout: float) -> Held | None:
         """A right that one process has at a time, over all machines; it ends with its connection.
@@ -191,10 +192,6 @@ class PostgresStore:
             may = connection.execute(text("SELECT has_table_privilege(to_regclass('counters'), 'UPDATE')")).scalar_one()
         # Where the table is not there, it may be made.
         self.readonly |= standby or may is False
-
-    def _begin_sharing(self) -> Connection:
-        with self._explained():
-            return self._beginning(self._sharing)
 
     def _check_schema(self, connection: Connection, right: str) -> bool:
         """Whether the schema is there.
@@ -276,21 +273,20 @@ class PostgresStore:
 class _RowLocks:
     """Shares of a queue, locked as rows in a transaction of their own: they are free when it or its process ends."""
 
-    def __init__(self, queue: str, begin: Callable[[], Connection]) -> None:
+    def __init__(
+        self, queue: str, connection: Connection, explained: Callable[[], AbstractContextManager[None]]
+    ) -> None:
         self._queue = queue
-        self._connection: Connection | None = begin()
+        self._connection: Connection | None = connection
+        self._explained = explained
 
     def take(self, numbers: Collection[int]) -> set[int]:
         """Those of these shares that nobody has."""
         if self._connection is None or not numbers:
             return set()
-        return set(
-            self._connection.execute(
-                select(shares.c.number)
-                .where(shares.c.queue == self._queue, shares.c.number.in_(numbers))
-                .with_for_update(skip_locked=True)
-            ).scalars()
-        )
+        wanted = select(shares.c.number).where(shares.c.queue == self._queue, shares.c.number.in_(numbers))
+        with self._explained():
+            return set(self._connection.execute(wanted.with_for_update(skip_locked=True)).scalars())
 
     def release(self) -> None:
         """End the transaction."""
