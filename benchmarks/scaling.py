@@ -31,6 +31,7 @@ from benchmarks.engine import embeddings, jittered, row, vocabulary, word_number
 from silmari.catalog.vector_cache import text_hash
 from silmari.catalog.words import AnalysedPassage, FileInfo, ReadDocument
 from silmari.knowledge_base import KnowledgeBase
+from silmari.language.analysis import Analyser
 from silmari.model import Document, Passage
 
 Rows = list[dict[str, Any]]
@@ -117,6 +118,16 @@ def _fill(base: KnowledgeBase, passages: int, vectors: NDArray[np.float16]) -> R
         row("catalog: documents of ten passages put", passages / EACH / spent, "/s"),
         row("catalog: vectors stored", passages / stored, "/s"),
     ]
+
+
+def _analysis(passages: int = 300) -> Rows:
+    """Kiwi and the stemmer, half of the words Korean."""
+    analyser = Analyser(None)
+    texts = [("", one.passage.text) for _, document in _files(passages) for one in document.passages]
+    list(analyser.passages_many(texts[:5]))
+    begun = time.perf_counter()
+    list(analyser.passages_many(texts))
+    return [row("analysis of texts", passages / (time.perf_counter() - begun), "passages/s")]
 
 
 def _size(folder: Path) -> int:
@@ -315,7 +326,7 @@ def run(passages: int = 10_000, server: bool = False) -> Rows:
         found += _local_sizes(folder, passages) + _lite(folder, passages)
         if server:
             found += _server(folder, passages)
-    return [*found, *_relations()]
+    return [*found, *_relations(), *_analysis()]
 
 
 if __name__ == "__main__":
