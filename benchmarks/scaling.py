@@ -1,10 +1,11 @@
-"""What a base takes as it grows: ``python -m benchmarks.scaling --passages N [--server]`` (docs/scaling.md).
+"""What a base takes as it grows: ``python -m benchmarks.scaling --passages N`` (docs/scaling.md).
 
 One base is written into its catalog as files of ten passages, one transaction each; its analysis is made up
 beforehand, since Kiwi's takes most of the time and no place. Then the base is moved from engine to engine by
 `KnowledgeBase.reindex`, and on each of them a process of its own opens it, searches and adds. Texts and vectors are
 those of `benchmarks.engine`; tokens and names take the room beside a text that they take in Korean bases. With
-``--server``, the Milvus server of the tests is one of the engines.
+``--server``, the Milvus server of the tests is one of the engines; with ``--postgres URL``, the catalog is also written
+to that database.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
-from benchmarks.engine import embeddings, jittered, row, vocabulary, word_numbers
+from benchmarks.engine import Times, embeddings, jittered, row, timed, vocabulary, word_numbers
 from silmari.catalog.vector_cache import text_hash
 from silmari.catalog.words import AnalysedPassage, FileInfo, ReadDocument
 from silmari.knowledge_base import KnowledgeBase
@@ -70,8 +71,8 @@ def _number(text: str) -> int:
     return int.from_bytes(text_hash(text)[:8], "little")
 
 
-def _open(folder: Path) -> KnowledgeBase:
-    return KnowledgeBase.open(folder / "kb", embedder=Drawn(), cache=folder / "cache")
+def _open(folder: Path, **options: Any) -> KnowledgeBase:
+    return KnowledgeBase.open(folder / "kb", embedder=Drawn(), cache=folder / "cache", **options)
 
 
 def _tokens(words: list[str]) -> str:
@@ -216,12 +217,12 @@ def measure(name: str) -> None:
             begun = time.perf_counter()
             base.search(questions[0], way=way)
             links = time.perf_counter() - begun
-        times = []
+        pairs = []
         for question in questions:
-            begun = time.perf_counter()
+            clock, processor = time.perf_counter(), time.process_time()
             base.search(question, way=way)  # type: ignore[arg-type]
-            times.append(time.perf_counter() - begun)
-        found.append(row(f"search, {way}, k 5", 1e3 * median(times), "ms"))
+            pairs.append((time.perf_counter() - clock, time.process_time() - processor))
+        found.append(timed(f"search, {way}, k 5", Times(pairs)))
     used("and fused, which reads the links")
     found.append(row("  engine's own processes", _below(me), "MB"))
     times = []
@@ -283,6 +284,33 @@ def _server(folder: Path, passages: int) -> Rows:
     return _named("Milvus 2.3.5", found)
 
 
+def _postgres(url: str, passages: int, vectors: NDArray[np.float16]) -> Rows:
+    """The same catalog in a schema of its own, which is dropped in the end."""
+    import psycopg
+
+    sizes = (
+        "SELECT relname, pg_total_relation_size(c.oid), pg_table_size(c.oid) FROM pg_class c "
+        "JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = 'scaling' AND relkind = 'r'"
+    )
+    with psycopg.connect(url, autocommit=True) as connection:
+        try:
+            with tempfile.TemporaryDirectory() as name:
+                with _open(Path(name), catalog=f"{url}{'&' if '?' in url else '?'}schema=scaling") as base:
+                    found = _fill(base, passages, vectors)
+            connection.execute("VACUUM")
+            tables = {str(table): (int(whole), int(bare)) for table, whole, bare in connection.execute(sizes)}
+            wal = connection.execute("SELECT SUM(size) FROM pg_ls_waldir()").fetchone()
+        finally:
+            connection.execute("DROP SCHEMA IF EXISTS scaling CASCADE")
+    found.append(row("catalog", sum(whole for whole, _ in tables.values()) / passages, "B/passage"))
+    for table in ("passages", "vectors", "changes"):
+        whole, bare = tables[table]
+        beside = f"{(whole - bare) / passages:.0f} of it indexes"
+        found.append(row(f"  {table}", whole / passages, "B/passage", beside=beside))
+    found.append(row("write-ahead log", float(wal[0] if wal else 0) / 1e6, "MB"))
+    return _named("PostgreSQL", found)
+
+
 def _relations(passages: int = 1_000) -> Rows:
     """What a relation adds, with its share of an entity."""
     sizes: dict[bool, tuple[int, int]] = {}
@@ -309,7 +337,7 @@ def _relations(passages: int = 1_000) -> Rows:
     ]
 
 
-def run(passages: int = 10_000, server: bool = False) -> Rows:
+def run(passages: int = 10_000, server: bool = False, postgres: str = "") -> Rows:
     """Everything, as rows of what, value, unit, target, met and what it is beside."""
     vectors = jittered(embeddings()[0], passages)
     with tempfile.TemporaryDirectory() as name:
@@ -326,6 +354,8 @@ def run(passages: int = 10_000, server: bool = False) -> Rows:
         found += _local_sizes(folder, passages) + _lite(folder, passages)
         if server:
             found += _server(folder, passages)
+    if postgres:
+        found += _postgres(postgres, passages, vectors)
     return [*found, *_relations(), *_analysis()]
 
 
@@ -333,9 +363,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--passages", type=int, default=10_000)
     parser.add_argument("--server", action="store_true")
+    parser.add_argument("--postgres", default="", metavar="URL")
     given = parser.parse_args()
     # Imported, not as `__main__`: an embedder is known by the module of its class.
     from benchmarks import scaling
 
-    for line in scaling.run(given.passages, given.server):
+    for line in scaling.run(given.passages, given.server, given.postgres):
         print(json.dumps(line, ensure_ascii=False))
