@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import postgres_server
 from silmari.knowledge_base import KnowledgeBase
 from word_embeddings import WordEmbeddings
 
@@ -22,7 +23,14 @@ SHARED = Path(os.environ.get("SILMARI_SHARED", Path(__file__).parents[2] / "shar
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or fills the user's own cache, settings or base."""
     monkeypatch.setenv("SILMARI_CACHE", str(tmp_path_factory.mktemp("cache")))
-    for name in ("SILMARI_KB", "SILMARI_EMBEDDER", "SILMARI_LLM", "SILMARI_ENGINE", "SILMARI_CATALOG"):
+    for name in (
+        "SILMARI_KB",
+        "SILMARI_EMBEDDER",
+        "SILMARI_LLM",
+        "SILMARI_CATALOG",
+        "SILMARI_ENGINE",
+        "SILMARI_CATALOG",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -35,6 +43,14 @@ def embedder() -> WordEmbeddings:
 def base(tmp_path: Path, embedder: WordEmbeddings) -> Iterator[KnowledgeBase]:
     with KnowledgeBase.open(tmp_path / "kb", embedder=embedder) as opened:
         yield opened
+
+
+@pytest.fixture
+def postgres() -> Iterator[str]:
+    """The URL of a catalog that is not there yet, in PostgreSQL."""
+    url = postgres_server.new_schema()
+    yield url
+    postgres_server.drop(url)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import base64
 import hashlib
 import json
 import re
+import socket
 import struct
 import threading
 import time
@@ -27,11 +28,17 @@ _SENTENCE = re.compile(r"[^\n.!?。]+(?:\.(?=\d)[^\n.!?。]+)*[.!?。]?")
 _ORDER = re.compile(r"(?:ignore|disregard|무시|출력|repeat|say|print|reveal|include)[^\n]*", re.I)
 _NOT_FOUND = re.compile(r"(?:번호 없이 이 한 문장만 쓰세요|without a number): (.*)")
 
-STATUS = {"401": 401, "403": 403, "404": 404, "400": 400, "429": 429, "500": 500, "503": 503, "quota": 429}
+STATUS = {
+    "401": 401, "403": 403, "404": 404, "400": 400, "429": 429, "500": 500, "503": 503, "quota": 429, "too-long": 400,
+}  # fmt: skip
 BEHAVIOURS = (
     "answer", "uncited", "fake", "mixed", "obey", "leak", "slow", "slow-stream", "empty", "nonsense", "notfound",
-    "broken-stream", "broken-early", "cut-stream", "think", "garbage", *STATUS,
+    "broken-stream", "broken-early", "cut-stream", "reset-stream", "length", "filtered", "refusal", "sorry", "blanks",
+    "think", "garbage", *STATUS,
 )  # fmt: skip
+
+
+_ENDS = {"length": "length", "filtered": "content_filter"}
 
 
 @dataclass
@@ -165,6 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
             "404": ("The model does not exist.", "model_not_found"),
             "429": ("Rate limit reached.", "rate_limit_exceeded"),
             "quota": ("You exceeded your current quota.", "insufficient_quota"),
+            "too-long": ("This model's maximum context length is 512 tokens.", "context_length_exceeded"),
         }.get(behaviour, (f"The stand-in answers {status}.", "standin"))
         error = {"error": {"message": message, "type": "standin", "param": None, "code": code}}
         after = self.server.standin.retry_after
@@ -187,7 +195,11 @@ class _Handler(BaseHTTPRequestHandler):
         usage["total_tokens"] = sum(usage.values())
         head = {"id": "chatcmpl-standin", "created": 0, "model": body.get("model", "")}
         if not body.get("stream"):
-            choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+            choice = {
+                "index": 0,
+                "message": {"role": "assistant", "content": text},
+                "finish_reason": _ENDS.get(behaviour, "stop"),
+            }
             whole = {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
             self._send(200, json.dumps(whole).encode())
             return
@@ -207,11 +219,21 @@ class _Handler(BaseHTTPRequestHandler):
             if behaviour == "cut-stream" and late:
                 self._write(b"")
                 return
+            if behaviour == "reset-stream" and late:
+                # Unsent data and a lingering of 0 seconds make the socket end with a reset.
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
+                self.close_connection = True
+                return
+            if behaviour in _ENDS and late:
+                break
             delta = {"role": "assistant", "content": piece} if not place else {"content": piece}
             self._event({**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
             if pause:
                 time.sleep(pause)
-        self._event({**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        last = {"refusal": "I cannot help with that."} if behaviour == "refusal" else {}
+        ending = _ENDS.get(behaviour, "stop")
+        self._event({**chunk, "choices": [{"index": 0, "delta": last, "finish_reason": ending}]})
         if (body.get("stream_options") or {}).get("include_usage"):
             self._event({**chunk, "choices": [], "usage": usage})
         self._write(b"data: [DONE]\n\n")
@@ -237,8 +259,12 @@ def reply(body: dict[str, Any], behaviour: str) -> str:
     told = " ".join(f"{sentence} [{number}]" for number, sentence in sentences[:2])
     korean = bool(re.search("[가-힣]", question))
     match behaviour:
-        case "empty":
+        case "empty" | "refusal":
             return ""
+        case "blanks":
+            return " \n\t \u3000\n" * 20
+        case "sorry":
+            return "죄송하지만 도와드릴 수 없습니다." if korean else "I'm sorry, but I can't help with that."
         case "nonsense":
             return "blub " * 40
         case "uncited":

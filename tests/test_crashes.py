@@ -47,8 +47,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def start(kb: Path, folder: Path, log: Path, cache: Path) -> subprocess.Popen[str]:
-    environment = {**os.environ, "SILMARI_CACHE": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
+def start(kb: Path, folder: Path, log: Path, cache: Path, catalog: str = "sqlite") -> subprocess.Popen[str]:
+    own = {"SILMARI_CACHE": str(cache), "SILMARI_CATALOG": catalog}
+    environment = {**os.environ, **own, "PYTHONPATH": os.pathsep.join(sys.path)}
     # Imported, so that its embedder has the same name here and there.
     return subprocess.Popen(
         [sys.executable, "-c", "import crash_worker; crash_worker.main()", str(kb), str(folder), str(log)],
@@ -60,9 +61,10 @@ def start(kb: Path, folder: Path, log: Path, cache: Path) -> subprocess.Popen[st
     )
 
 
-def contents(kb: Path, cache: Path) -> dict[str, object]:
+def contents(kb: Path, cache: Path, catalog: str = "sqlite") -> dict[str, object]:
     """All that a user could tell two bases apart by."""
-    with KnowledgeBase.open(kb, embedder=LoggedEmbeddings(os.devnull), create=False, cache=cache) as base:
+    embedder = LoggedEmbeddings(os.devnull)
+    with KnowledgeBase.open(kb, embedder=embedder, create=False, cache=cache, catalog=catalog) as base:
         assert base.catalog.check() is None
         state = base.status()
         documents = base.documents()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from silmari.engine.base import VectorHolder
-from silmari.errors import UsageError
+from silmari.errors import MissingExtraError, ProviderError, UsageError
 from silmari.language.times import Times, times_in
 from silmari.model import WAYS, Filter, Kind, Way
 from silmari.retrieval.expanding import Expander
@@ -156,6 +156,18 @@ class Desk:
             notes.append(f"{what} is not reranked by a model, whatever rerank says.")
         return Wanted(run, times, dated, settings.min_relevance, helper, tuple(notes))
 
+    def nearness(self, text: str, passage_ids: Sequence[int]) -> float | None:
+        """The relevance of a text to the nearest of some passages; None where there are no vectors."""
+        from silmari.retrieval.relevance import relevance
+
+        if self._embedder is None or not (known := self._vectors(passage_ids, "passage")):
+            return None
+        try:
+            told = self._embedder.queries([text])[0]
+        except (ProviderError, MissingExtraError):
+            return None
+        return relevance(max(float(told @ vector) for vector in known.values()), self._unrelated())
+
     def _way(self, options: SearchOptions) -> Way:
         chosen: Any = options.get("way") or self._settings.way
         if chosen not in WAYS:
@@ -189,6 +201,8 @@ class Desk:
 
     def _searcher(self, around: Expansion, entities: Sequence[str] | None) -> Searcher:
         lag = self._mirror.follow()
+        if lag and self._mirror.problem:
+            self._mirror.assert_own()
         seq = self._catalog.last_seq()
         with self._lock:
             # Counting takes milliseconds in a large base: done again only when something has changed.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from silmari.errors import SilmariError
+from silmari.errors import MissingBaseError, SilmariError
 from silmari.settings import Settings
 
 # Question, its own passage, and one about something else: the first must be nearer to the question.
@@ -109,10 +109,12 @@ def _base(settings: Settings) -> Iterator[Finding]:
     from silmari.knowledge_base import KnowledgeBase
 
     folder = settings.kb.expanduser().absolute()
-    if not (folder / "silmari.sqlite").exists():
+    try:
+        opened = KnowledgeBase.open(settings, create=False)
+    except MissingBaseError:
         yield Finding("base", True, f"there is none at {folder} yet; silmari add makes it")
         return
-    with KnowledgeBase.open(settings, create=False) as base:
+    with opened as base:
         state = base.status()
         counts = state.engine_counts
         problem = base.catalog.check()

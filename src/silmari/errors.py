@@ -30,6 +30,10 @@ class KnowledgeBaseError(SilmariError):
     """The knowledge base itself cannot be opened or written: newer schema, other embedder, full disk."""
 
 
+class MissingBaseError(KnowledgeBaseError):
+    """There is no knowledge base there, and none shall be made."""
+
+
 class BusyError(KnowledgeBaseError):
     """Another process is writing to the knowledge base, and waiting for it took too long."""
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from silmari.errors import SkippedError, UnreadableError
 from silmari.model import Document, Passage, RelationMode
+from silmari.waiting import LOOK_AGAIN, Patience
 
 if TYPE_CHECKING:
     from silmari.catalog.catalog import Catalog
@@ -198,9 +199,10 @@ class Pipeline:
             yield from self.analyser.passages_many([(passage.context, passage.text) for passage in part])
 
     def embed_pending(self, on_progress: OnProgress | None) -> None:
-        """Embed what has no vector yet until nothing is left; the lease must be held.
+        """Embed what has no vector yet until nothing is left, also nothing that other processes have claimed.
 
-        Every few seconds, and when interrupted, what was embedded is stored for good.
+        Where processes do not share the work, the lease must be held. Every few seconds, and when interrupted, what
+        was embedded is stored for good.
         """
         if self.embedder is None:
             return
@@ -210,30 +212,32 @@ class Pipeline:
         done, total = 0, self.catalog.count_pending("passage")
         unsaved: dict[bytes, Any] = {}
         saved = published = time.monotonic()
-        try:
-            while True:
-                # Passages first: a portion holds nothing else as long as one of them waits.
-                left = self.catalog.count_pending("passage") if stage == "vectors" else 0
-                if stage == "vectors" and not left:
-                    stage, done, total = "relations", 0, self.catalog.count_pending()
-                size = min(PORTION, left) if left else SHORT_PORTION
-                waiting = self.catalog.pending_vectors(self.embedder.fingerprint, size)
-                if not waiting:
+        others = Patience()
+        while True:
+            # Passages first: a portion holds nothing else as long as one of them waits.
+            left = self.catalog.count_pending("passage") if stage == "vectors" else 0
+            if stage == "vectors" and not left:
+                stage, done, total = "relations", 0, self.catalog.count_pending()
+            size = min(PORTION, left) if left else SHORT_PORTION
+            with self.catalog.claim_vectors(self.embedder.fingerprint, size) as claim:
+                try:
+                    for portion in self._portions(claim.items):
+                        unsaved.update(self._embed(portion))
+                        done += len(portion)
+                        if on_progress is not None:
+                            on_progress(Progress(stage, done, max(total, done)))
+                        if time.monotonic() - saved > SAVE_EVERY:
+                            self._save(unsaved)
+                            saved = time.monotonic()
+                finally:
+                    self._save(unsaved)
+            if time.monotonic() - published > PUBLISH_EVERY:
+                self.mirror.follow()
+                published = time.monotonic()
+            if not claim.items:
+                if not claim.others or not others.lasts(self.catalog.count_pending()):
                     break
-                for portion in self._portions(waiting):
-                    unsaved.update(self._embed(portion))
-                    done += len(portion)
-                    if on_progress is not None:
-                        on_progress(Progress(stage, done, max(total, done)))
-                    if time.monotonic() - saved > SAVE_EVERY:
-                        self._save(unsaved)
-                        saved = time.monotonic()
-                self._save(unsaved)
-                if time.monotonic() - published > PUBLISH_EVERY:
-                    self.mirror.follow()
-                    published = time.monotonic()
-        finally:
-            self._save(unsaved)
+                time.sleep(LOOK_AGAIN)
 
     def _portions(self, waiting: Sequence[tuple[bytes, str]]) -> Iterable[Sequence[tuple[bytes, str]]]:
         size = self.embedder.batch_size if self.embedder is not None else 1

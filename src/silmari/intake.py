@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +15,7 @@ from silmari.extracting import Confirm, Extracting
 from silmari.extraction.naming import Names, Place
 from silmari.ingest import AddReport, FileResult, OnProgress, Pipeline, Progress
 from silmari.model import RELATION_MODES, RelationMode
+from silmari.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from silmari.model import Document
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 Until = Literal["read", "all"]
 # Records that go in together: each is its own document, one commit for all saves time.
 RECORDS = 500
-# How long another process that is making vectors is waited for, before its work is left to it.
-PATIENCE = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,14 +245,14 @@ class Intake:
         extract = until == "all" and self._agreed(report)
         embed = until == "all" and pipeline.embedder is not None and pipeline.catalog.count_pending()
         if embed or extract:
-            # One process at a time makes vectors and calls the model, so that no text is paid for twice.
-            with mirror.writing(PATIENCE) as mine:
+            # No text is paid for twice: processes claim what they work on, or one at a time does all of it.
+            with nullcontext(True) if pipeline.catalog.shares_work else mirror.writing(PATIENCE) as mine:
                 if mine:
                     report.problem = self._embed(on_progress)
                     if extract:
                         report.extracted = self.extracting.complete(on_progress)
                         report.problem = report.problem or self._embed(on_progress)
-                    lag = mirror.follow()
+                    lag = mirror.follow(wait=5.0)
         pending = pipeline.catalog.count_pending() if pipeline.embedder else 0
         if self.missing:
             report.notes.append(f"BM25 finds what was read; no vectors are made. {self.missing}")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from silmari.answering.answer import Answer
     from silmari.answering.answering import Answering
     from silmari.answering.conversation import History
+    from silmari.catalog.store import Held
     from silmari.catalog.words import StoredDocument
     from silmari.comparison import Comparison
     from silmari.entities import EntityBook, EntityList
@@ -55,7 +56,6 @@ class KnowledgeBase:
         check: bool = True,
     ) -> None:
         from silmari.catalog.catalog import Catalog
-        from silmari.catalog.lease import Lease
         from silmari.catalog.sqlite import FILE_NAME
         from silmari.catalog.vector_cache import VectorCache
         from silmari.engine import open_engine, remembered
@@ -77,19 +77,24 @@ class KnowledgeBase:
             "analyser": self.analyser.fingerprint,
             "splitter": splitter(settings.passage_words, settings.passage_chars),
         }
-        there = os.path.exists(self.folder / FILE_NAME)
-        # A base that is about to be rebuilt is opened whatever it was built with.
-        compared = self._fingerprints if check or not there else {}
         # Whoever may not write to a base may still search it, as far as others have brought it.
-        readonly = there and not all(os.access(path, os.W_OK) for path in (self.folder, self.folder / FILE_NAME))
+        here = [path for path in (self.folder, self.folder / FILE_NAME) if os.path.exists(path)]
+        readonly = len(here) == 2 and not all(os.access(path, os.W_OK) for path in here)
+        # A base that is about to be rebuilt is opened whatever it was built with.
         self.catalog = Catalog.open(
-            self.folder, compared, create=create, readonly=readonly, file_time_dates=settings.file_time_dates
+            self.folder,
+            self._fingerprints,
+            url=settings.catalog,
+            create=create,
+            check=check,
+            readonly=readonly,
+            file_time_dates=settings.file_time_dates,
         )
-        if settings.engine and not readonly and not self.catalog.last_seq():
+        if settings.engine and not self.catalog.readonly and not self.catalog.last_seq():
             self.catalog.set_engine(remembered(settings.engine, self.folder)[0])
         self._mirror = Mirror(
             self.catalog,
-            lambda wait: None if readonly else Lease.try_take(self.folder, timeout=wait),
+            self._try_lease,
             lambda url: open_engine(url, self.folder),
             settings.engine,
         )
@@ -152,6 +157,16 @@ class KnowledgeBase:
         self._mirror.close()
         self.catalog.close()
         self._cache.close()
+
+    def _try_lease(self, wait: float) -> Held | None:
+        """The right to write to the engine: over all machines if it is on a server, else over those of the folder."""
+        from silmari.catalog.lease import Lease
+        from silmari.engine import is_shared
+
+        shared = is_shared(self._mirror.url)
+        if self.catalog.readonly and (shared or self.settings.catalog == "sqlite"):
+            return None
+        return self.catalog.try_lease("engine", wait) if shared else Lease.try_take(self.folder, timeout=wait)
 
     # What comes in and goes out
 
@@ -618,12 +633,16 @@ class KnowledgeBase:
     @cached_property
     def _answering(self) -> Answering:
         from silmari.answering.answering import Answering
+        from silmari.answering.wording import not_found
 
         return Answering(
             calling=self._model,
             tokens=self.analyser.tokens,
             min_relevance=self.settings.min_relevance,
             similarity=None if self.embedder is None else self.embedder.similarity,
+            nearness=None if self.embedder is None else self._desk.nearness,
+            prompt_tokens=self.settings.prompt_tokens,
+            not_found=not_found(self.settings.fallback),
         )
 
     @cached_property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from silmari.catalog.lease import Lease
 from silmari.engine import LOCAL, open_engine, remembered, shown
 from silmari.engine.mirror import Mirror
 from silmari.ingest import AddReport, OnProgress, Progress
@@ -46,7 +45,7 @@ def move(
     target = Mirror(
         catalog,
         # Not the base's own lease: adding and embedding go on meanwhile.
-        lambda wait: Lease.try_take(folder, timeout=wait, name="moving"),
+        lambda wait: catalog.try_lease("moving", wait),
         lambda place: open_engine(place, folder),
         url,
     )
@@ -64,8 +63,8 @@ def move(
 
 
 _SECRET = (
-    "Keys and passwords are not kept with the base: set SILMARI_ENGINE_TOKEN (Milvus) or SILMARI_ENGINE_API_KEY "
-    "(Elasticsearch) where it is used."
+    "Keys and passwords are not kept with the base: set SILMARI_ENGINE_TOKEN (Milvus), or SILMARI_ENGINE_API_KEY or "
+    "SILMARI_ENGINE_LOGIN (Elasticsearch), where it is used."
 )
 
 

@@ -29,6 +29,7 @@ class Status:
         skipped: (uri, reason) of the files that hold nothing to read.
         failed_extractions: (number, reason) of the passages whose relations no model could give.
         engine_counts: ``texts`` and ``vectors`` that the engine holds.
+        catalog: Where the catalog is: ``sqlite``, or a URL without a password.
         lag: Changes that the engine does not show yet.
         notes: Sentences about the whole, such as why there is no embedder.
         usage: Calls, tokens and cost of each chat model since the base was made.
@@ -49,6 +50,7 @@ class Status:
     engine_counts: Mapping[str, int]
     lag: int
     notes: tuple[str, ...] = ()
+    catalog: str = "sqlite"
     usage: Mapping[str, Usage] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -67,6 +69,7 @@ class Status:
                 {"passage_id": number, "reason": reason} for number, reason in self.failed_extractions
             ],
             "embedder": self.embedder,
+            "catalog": self.catalog,
             "engine": self.engine,
             "engine_counts": dict(self.engine_counts),
             "lag": self.lag,
@@ -115,5 +118,6 @@ def observed(catalog: Catalog, mirror: Mirror, folder: Path, embedder: Embedder 
         engine_counts=counts,
         lag=lag,
         notes=tuple(dict.fromkeys(note for note in notes if note)),
+        catalog=catalog.shown,
         usage={model: Usage.of(counts) for model, counts in catalog.usage().items()},
     )

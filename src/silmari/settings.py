@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
 
 from silmari.errors import UsageError
+
+
+def _said(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it is empty; write a sentence, or leave the language out")
+    return text.strip()
+
+
+_Sentence = Annotated[str, Field(max_length=2000), AfterValidator(_said)]
 
 
 class Expansion(BaseModel):
@@ -77,6 +93,11 @@ class Settings(BaseSettings):
         description="Engine URL; none: the one that the base was made with or moved to, at first local. "
         "See docs/engines.md.",
     )
+    catalog: str = Field(
+        "sqlite",
+        repr=False,  # a password may stand in it
+        description="Where the catalog is: sqlite (in the folder) or postgresql://user@host:port/database.",
+    )
 
     k: int = Field(5, ge=1, le=1000, description="How many hits a search returns.")
     way: str = Field("fused", description="Way of retrieval.")
@@ -91,6 +112,13 @@ class Settings(BaseSettings):
     expansion: Expansion = Field(Expansion(), description="Parameters of the way expansion.")
     min_relevance: float = Field(
         0.25, ge=0, le=1, description="Least relevance that an answer is built from; below: not found."
+    )
+
+    prompt_tokens: int = Field(
+        8000, ge=200, le=1_000_000, description="Tokens that a prompt for a written answer may take, sources and all."
+    )
+    fallback: dict[Literal["ko", "en"], _Sentence] = Field(
+        {}, description="What is said when the documents do not answer, by language: ko, en."
     )
 
     policy: dict[str, Any] = Field({}, description="Policies of your own, as [policy.NAME]; see docs/policies.md.")
@@ -136,7 +164,13 @@ class Settings(BaseSettings):
             name = ".".join(str(part) for part in problem["loc"])
             if problem["type"] == "extra_forbidden":
                 raise UsageError(f"There is no setting named {name}; see silmari.toml and docs/settings.md.") from None
-            raise UsageError(f"The setting {name} is {problem['input']!r}: {problem['msg'].lower()}.") from None
+            what = problem["msg"].removeprefix("Value error, ")
+            name = name.removesuffix(".[key]")
+            raise UsageError(f"The setting {name} is {problem['input']!r}: {what[0].lower() + what[1:]}.") from None
+        except SettingsError as error:
+            field = re.search(r'field "(\w+)"', str(error))
+            variable = f"SILMARI_{field[1].upper()}" if field else "a SILMARI_ variable"
+            raise UsageError(f"The value of {variable} is no valid JSON; see docs/settings.md for its form.") from None
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"silmari.toml is no valid TOML: {error}; mend that line.") from None
 

@@ -8,8 +8,9 @@ import pytest
 from answering_hits import hit, tokens, weigh
 
 from silmari.answering.answer import Answer
+from silmari.answering.backing import best_quote
 from silmari.answering.extractive import extract
-from silmari.answering.generative import best_quote, write, written
+from silmari.answering.generative import write, written
 from silmari.answering.wording import DEGRADED, NOT_FOUND, REFUSED_QUOTED
 from silmari.errors import ProviderError
 from silmari.model import Hit
@@ -102,7 +103,9 @@ def test_a_grounded_answer_streams_with_checked_citations(writer: Writer, questi
 
 
 @pytest.mark.parametrize(
-    "behaviour", ["fake", "uncited", "empty", "nonsense", "garbage", "broken-stream", "cut-stream"]
+    "behaviour",
+    "fake uncited empty blanks sorry refusal nonsense garbage broken-stream cut-stream reset-stream length "
+    "filtered".split(),
 )
 @pytest.mark.parametrize(("question", "hits"), CASES)
 def test_a_useless_reply_falls_back_to_quotes_and_says_so(
@@ -142,7 +145,43 @@ def test_citations_are_numbered_in_order_of_first_use(writer: Writer, service: S
 def test_a_number_that_the_source_does_not_have_is_told(writer: Writer, service: StandIn) -> None:
     service.said = "야생에서 61년을 산다 [2]. 16년이라고도 한다 [2]."
     answer = writer("수달의 수명은?", KOREAN)[1]
-    assert [entry["reason"] for entry in answer.trace["unsupported"]] == ["its sources do not have 61"]
+    assert [entry["reason"] for entry in answer.trace["unsupported"]] == ["its sources do not have 61년"]
+
+
+def test_a_figure_in_another_form_is_none_that_is_missing(writer: Writer, service: StandIn) -> None:
+    hits = [hit("매출은 350,000,000원으로 12퍼센트 늘었다. 2024년 3월 5일에 밝혔다.", title="실적")]
+    service.said = "매출은 3억 5천만 원으로 12 % 늘었다 [1]. 2024-03-05에 밝혔다 [1]."
+    assert writer("매출은 얼마인가요?", hits)[1].unsupported == ()
+    service.said = "매출은 3억 6천만 원으로 12 % 늘었다 [1]."
+    answer = writer("매출은 얼마나 늘었나요?", hits)[1]
+    assert answer.unsupported == ("매출은 3억 6천만 원으로 12 % 늘었다 [1].",)
+    assert answer.trace["unsupported"][0]["reason"] == "its sources do not have 3억 6천만 원"
+
+
+@pytest.mark.parametrize(
+    ("question", "hits", "said"),
+    [
+        (*CASES[0], "수달은 강과 바닷가에 산다 [1]. 독수리는 높은 절벽에 둥지를 짓고 토끼를 사냥한다 [1]."),
+        (*CASES[1], "The otter lives in rivers [1]. Eagles build huge nests upon steep cliffs [1]."),
+    ],
+)
+def test_a_sentence_that_its_source_says_nothing_of_is_told(
+    writer: Writer, service: StandIn, question: str, hits: list[Hit], said: str
+) -> None:
+    service.said = said
+    answer = writer(question, hits)[1]
+    assert answer.text == said
+    assert len(answer.unsupported) == 1 and said.endswith(answer.unsupported[0])
+    assert "its sources say little of it" in answer.trace["unsupported"][0]["reason"]
+    assert answer.as_json()["unsupported"] == list(answer.unsupported)
+
+
+def test_the_sentence_for_nothing_found_can_be_chosen(writer: Writer, service: StandIn) -> None:
+    service.behaviour = "notfound"
+    mine = {"ko": "총무팀에 물어보세요.", "en": "Ask the office."}
+    pieces, answer = writer("수달은 어디에 사나요?", KOREAN, not_found=mine)
+    assert not answer.found and answer.text == "총무팀에 물어보세요." and pieces == [answer.text]
+    assert writer("Where does the otter live?", ENGLISH, not_found=mine)[1].text == "Ask the office."
 
 
 @pytest.mark.parametrize(("question", "hits"), CASES)
@@ -206,9 +245,32 @@ def test_thinking_is_not_shown(writer: Writer, service: StandIn) -> None:
 
 def test_what_did_not_fit_is_told(writer: Writer) -> None:
     long = " ".join(f"수달 이야기 {number}번째 문장이다." for number in range(300))
-    answer = writer("수달은 어디에 사나요?", [KOREAN[0], hit(long, rank=2, uri="/long")], budget=400)[1]
+    answer = writer("수달은 어디에 사나요?", [KOREAN[0], hit(long, rank=2, uri="/long")], budget=1_100)[1]
     assert answer.trace["left_out"][0]["passage_id"] == 102
-    assert answer.trace["source_tokens"] <= 400
+    assert answer.trace["left_out"][0]["source"] == "long"
+    assert 0 < answer.trace["left_out"][0]["tokens"] < answer.trace["left_out"][0]["of"]
+    assert answer.trace["source_tokens"] < answer.trace["prompt_tokens"] <= 1_100
+
+
+def test_a_prompt_has_room_for_one_source_or_is_not_sent(writer: Writer, service: StandIn) -> None:
+    pieces, answer = writer("수달은 어디에 사나요?", KOREAN, budget=300)
+    assert answer.found and answer.trace["how"] == "extractive"
+    assert "No source fits into prompt_tokens (300)" in answer.trace["degraded"]
+    assert [one["passage_id"] for one in answer.trace["left_out"]] == [101, 102]
+    assert pieces == [answer.text] and not service.requests
+    # One sentence that is longer than the room is not cut in its middle.
+    endless = hit("수달은 " + "강과 바닷가와 호수와 " * 400 + "산다.")
+    assert "No source fits" in writer("수달은 어디에 사나요?", [endless], budget=1_500)[1].trace["degraded"]
+    assert not service.requests
+
+
+def test_a_window_that_is_smaller_than_the_limit_is_told(writer: Writer, service: StandIn) -> None:
+    service.behaviour = "too-long"
+    answer = writer("수달은 어디에 사나요?", KOREAN)[1]
+    assert answer.found and answer.trace["how"] == "extractive"
+    assert "maximum context length is 512" in answer.trace["degraded"]
+    assert "lower prompt_tokens (8,000)" in answer.trace["degraded"]
+    assert len(service.requests) == 1
 
 
 def test_a_service_that_is_ill_leaves_the_quotes(writer: Writer, service: StandIn) -> None:

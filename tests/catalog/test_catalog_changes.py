@@ -88,9 +88,9 @@ def test_a_copy_with_a_better_date_or_name_logs_the_passages_again(catalog: Cata
     assert tail(catalog, after) == []
 
 
-def test_the_time_of_a_file_is_no_date_unless_told(tmp_path: Path) -> None:
+def test_the_time_of_a_file_is_no_date_unless_told(tmp_path: Path, url: str) -> None:
     def days(*, allowed: bool) -> tuple[list[int | None], int]:
-        with Catalog.open(tmp_path, FINGERPRINTS, file_time_dates=allowed) as catalog:
+        with Catalog.open(tmp_path, FINGERPRINTS, url=url, file_time_dates=allowed) as catalog:
             put(catalog, read("/a", "가", passage("나", date="2024-02-02"), date="2026-01-01", date_source="file-time"))
             records = [change.record for change in tail(catalog, 0) if change.record]
             assert [one.uri for one in catalog.documents()] == ["/a"]
@@ -98,7 +98,7 @@ def test_the_time_of_a_file_is_no_date_unless_told(tmp_path: Path) -> None:
 
     assert days(allowed=False) == ([None, 20240202], 1)
     assert days(allowed=True) == ([20260101, 20240202], 0)
-    with Catalog.open(tmp_path, FINGERPRINTS, file_time_dates=False, readonly=True) as catalog:
+    with Catalog.open(tmp_path, FINGERPRINTS, url=url, file_time_dates=False, readonly=True) as catalog:
         assert catalog.undated_count() == 0  # a reader takes what the writer set
     assert days(allowed=False) == ([None, 20240202], 1)
 

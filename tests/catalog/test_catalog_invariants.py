@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from catalog_samples import FINGERPRINTS, dump, embed, mirror, passage, read
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import postgres_server
 from silmari.catalog.catalog import Catalog
 from silmari.catalog.words import FileInfo, ReadDocument
 
@@ -56,19 +58,32 @@ def embedded(found: dict[str, Any]) -> set[bytes]:
 
 
 @contextmanager
-def fresh() -> Iterator[Catalog]:
-    with tempfile.TemporaryDirectory() as folder, Catalog.open(Path(folder), FINGERPRINTS) as catalog:
+def fresh(url: str) -> Iterator[Catalog]:
+    place = url if url == "sqlite" else postgres_server.new_schema()
+    with tempfile.TemporaryDirectory() as folder, Catalog.open(Path(folder), FINGERPRINTS, url=place) as catalog:
         yield catalog
+    postgres_server.drop(place)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps)
 def test_what_is_stored_depends_on_the_files_alone(done: list[tuple[str, Any]]) -> None:
+    check("sqlite", done)
+
+
+@pytest.mark.usefixtures("postgres")
+@settings(max_examples=8, deadline=None, suppress_health_check=[*HealthCheck])
+@given(steps)
+def test_what_is_stored_depends_on_the_files_alone_in_postgresql(done: list[tuple[str, Any]]) -> None:
+    check("postgresql", done)
+
+
+def check(url: str, done: list[tuple[str, Any]]) -> None:
     """A + B - B equals A, in any order, with vectors made in between; and an engine that follows the log agrees."""
     standing: dict[str, Any] = {}
     engine: dict[int, Any] = {}
     after = 0
-    with fresh() as catalog, fresh() as reference:
+    with fresh(url) as catalog, fresh("sqlite") as reference:
         for step, what in done:
             if step == "put":
                 store(catalog, what)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from catalog_samples import FINGERPRINTS, dump, embed, put, read
-from sqlalchemy import Connection, event, select
+from sqlalchemy import Connection, event, inspect, select
 
 from silmari.catalog import migrations, schema
 from silmari.catalog.catalog import Catalog
@@ -29,8 +29,8 @@ def test_a_base_keeps_what_was_put_and_who_it_is(tmp_path: Path) -> None:
         assert other.identity()[0] != identity[0]
 
 
-def test_the_database_is_set_up_to_lose_nothing(catalog: Catalog) -> None:
-    with catalog._store.write() as connection:
+def test_the_database_is_set_up_to_lose_nothing(tmp_path: Path) -> None:
+    with Catalog.open(tmp_path, FINGERPRINTS) as catalog, catalog._store.write() as connection:
         found = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
@@ -50,18 +50,18 @@ def test_no_base_and_none_wanted(tmp_path: Path) -> None:
     ("name", "command"),
     [("embedder", "silmari reindex --embedder NAME"), ("analyser", "silmari reindex"), ("splitter", "silmari reindex")],
 )
-def test_another_fingerprint_is_refused_with_the_command(tmp_path: Path, name: str, command: str) -> None:
-    Catalog.open(tmp_path, FINGERPRINTS).close()
+def test_another_fingerprint_is_refused_with_the_command(tmp_path: Path, url: str, name: str, command: str) -> None:
+    Catalog.open(tmp_path, FINGERPRINTS, url=url).close()
     with pytest.raises(KnowledgeBaseError) as caught:
-        Catalog.open(tmp_path, FINGERPRINTS | {name: "other/2"})
+        Catalog.open(tmp_path, FINGERPRINTS | {name: "other/2"}, url=url)
     message = str(caught.value)
     assert message.endswith(command)
     assert all(part in message for part in (name, FINGERPRINTS[name], "other/2"))
-    Catalog.open(tmp_path, {}).close()
+    Catalog.open(tmp_path, {}, url=url).close()
 
 
-def test_an_embedder_may_be_named_later(tmp_path: Path) -> None:
-    with Catalog.open(tmp_path, FINGERPRINTS | {"embedder": None}) as catalog:
+def test_an_embedder_may_be_named_later(tmp_path: Path, url: str) -> None:
+    with Catalog.open(tmp_path, FINGERPRINTS | {"embedder": None}, url=url) as catalog:
         put(catalog, read("/a", "가"))
         assert "embedder" not in catalog.fingerprints()
         assert catalog.count_pending() == 1
@@ -70,16 +70,16 @@ def test_an_embedder_may_be_named_later(tmp_path: Path) -> None:
         assert embed(catalog) == 1
         with pytest.raises(KnowledgeBaseError, match="'e5/1', but is opened with 'e5/2'"):
             catalog.set_fingerprint("embedder", "e5/2")
-    Catalog.open(tmp_path, FINGERPRINTS | {"embedder": None}).close()
+    Catalog.open(tmp_path, FINGERPRINTS | {"embedder": None}, url=url).close()
     with pytest.raises(KnowledgeBaseError, match="embedder"):
-        Catalog.open(tmp_path, FINGERPRINTS | {"embedder": "e5/2"})
+        Catalog.open(tmp_path, FINGERPRINTS | {"embedder": "e5/2"}, url=url)
 
 
-def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    with Catalog.open(tmp_path, FINGERPRINTS) as catalog, catalog._store.write() as connection:
+def test_a_newer_schema_is_refused(tmp_path: Path, url: str) -> None:
+    with Catalog.open(tmp_path, FINGERPRINTS, url=url) as catalog, catalog._store.write() as connection:
         schema.set_meta(connection, "schema_version", "7")
     with pytest.raises(KnowledgeBaseError) as caught:
-        Catalog.open(tmp_path, FINGERPRINTS)
+        Catalog.open(tmp_path, FINGERPRINTS, url=url)
     known = f"was written by a newer Silmari (schema 7, this one knows {migrations.VERSION})"
     assert f"{known}; upgrade with pip install -U silmari" in str(caught.value)
 
@@ -94,7 +94,7 @@ def test_migrations_run_in_order_and_all_or_nothing(catalog: Catalog) -> None:
 
     def state() -> tuple[int, list[str]]:
         with catalog._store.read() as connection:
-            columns = [row[1] for row in connection.exec_driver_sql("PRAGMA table_info(replies)")]
+            columns = [column["name"] for column in inspect(connection).get_columns("replies")]
             return migrations.version(connection, 9), columns
 
     before = state()
@@ -216,14 +216,14 @@ def test_a_folder_without_rights() -> None:
         os.chmod(folder, 0o755)
 
 
-def test_reading_only(tmp_path: Path) -> None:
-    with Catalog.open(tmp_path, FINGERPRINTS) as writer:
-        with Catalog.open(tmp_path, FINGERPRINTS, readonly=True) as reader:
+def test_reading_only(tmp_path: Path, url: str) -> None:
+    with Catalog.open(tmp_path, FINGERPRINTS, url=url) as writer:
+        with Catalog.open(tmp_path, FINGERPRINTS, readonly=True, url=url) as reader:
             put(writer, read("/가", "글"))
             assert [one.uri for one in reader.documents()] == ["/가"]
             with pytest.raises(KnowledgeBaseError, match="reading only"):
                 put(reader, read("/나", "글"))
-    with Catalog.open(tmp_path, FINGERPRINTS, readonly=True) as reader:
+    with Catalog.open(tmp_path, FINGERPRINTS, readonly=True, url=url) as reader:
         assert [one.uri for one in reader.documents()] == ["/가"]
         assert reader.check() is None
 

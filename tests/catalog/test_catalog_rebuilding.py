@@ -39,8 +39,8 @@ def test_another_embedder_starts_over_and_the_way_back_is_free(catalog: Catalog)
     assert dump(catalog) == before
 
 
-def test_another_analyser_takes_over_at_once(tmp_path: Path) -> None:
-    with Catalog.open(tmp_path, FINGERPRINTS) as catalog:
+def test_another_analyser_takes_over_at_once(tmp_path: Path, url: str) -> None:
+    with Catalog.open(tmp_path, FINGERPRINTS, url=url) as catalog:
         put(catalog, read("/name.txt", *(f"text {n}" for n in range(1500))))
         put(catalog, read("/other.txt", "more"))
         embed(catalog)
@@ -76,8 +76,8 @@ def test_another_analyser_takes_over_at_once(tmp_path: Path) -> None:
         assert {tokens for (tokens, *_), _ in engine.values()} >= {"TEXT 0 NAME", "MORE OTHER", "LATE LATE"}
         assert all(tokens == tokens.upper() for (tokens, *_), _ in engine.values())
     with pytest.raises(KnowledgeBaseError, match="analyser"):
-        Catalog.open(tmp_path, FINGERPRINTS)
-    Catalog.open(tmp_path, FINGERPRINTS | {"analyser": "kiwi/2"}).close()
+        Catalog.open(tmp_path, FINGERPRINTS, url=url)
+    Catalog.open(tmp_path, FINGERPRINTS | {"analyser": "kiwi/2"}, url=url).close()
 
 
 def test_a_rebuild_for_yet_another_analyser_forgets_the_interrupted_one(catalog: Catalog) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import pytest
 from catalog_samples import dump, embed, mirror, passage, read
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -195,7 +196,18 @@ def rebuilt(told: Told, reference: Catalog) -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps)
 def test_statements_depend_on_what_stands_alone(done: list[tuple[str, Any]]) -> None:
-    with fresh() as catalog, fresh() as reference:
+    check("sqlite", done)
+
+
+@pytest.mark.usefixtures("postgres")
+@settings(max_examples=8, deadline=None, suppress_health_check=[*HealthCheck])
+@given(steps)
+def test_statements_depend_on_what_stands_alone_in_postgresql(done: list[tuple[str, Any]]) -> None:
+    check("postgresql", done)
+
+
+def check(url: str, done: list[tuple[str, Any]]) -> None:
+    with fresh(url) as catalog, fresh("sqlite") as reference:
         told = Told(catalog)
         for step, what in done:
             getattr(told, step)(what)

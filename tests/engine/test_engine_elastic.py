@@ -134,6 +134,11 @@ def test_urls_say_all(tmp_path: Path) -> None:
     assert parse("elasticsearch+http://me:p%40ss@[::1]:1", "x").login == ("me", "p@ss")
     assert parse("elasticsearch+http://me:p%40ss@[::1]:1", "x").api_key is None
     assert parse("elasticsearch+http://host", "from outside").api_key == "from outside"
+    assert parse("elasticsearch+http://host", None, "me:p:w").login == ("me", "p:w")
+    assert parse("elasticsearch+http://host", "key", "me:pw").login is None
+    assert parse("elasticsearch+http://a:b@host", None, "me:pw").login == ("a", "b")
+    with pytest.raises(UsageError, match="USER:PASSWORD"):
+        parse("elasticsearch+http://host", None, "me")
     assert "from outside" not in repr(parse("elasticsearch+http://host", "from outside"))
     assert shown("elasticsearch+http://me:secret@host/x?a=b@c", Path()) == "elasticsearch+http://host/x?a=b@c"
 

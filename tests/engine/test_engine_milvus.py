@@ -316,6 +316,8 @@ def test_a_base_outlives_its_server(tmp_path: Path, embedder: WordEmbeddings) ->
                 assert [hit.source.uri for hit in base.search("예산", way=way, trace=trace)] == ["record:a"]
                 assert any("Only BM25 was used. The search engine cannot be reached" in note for note in trace.notes)
             assert any("cannot be reached" in note for note in base.status().notes)
+            with KnowledgeBase.open(settings, embedder=embedder) as later:
+                assert [hit.source.uri for hit in later.search("예산", way="sparse")] == ["record:a"]
             server.start()
             patiently(lambda: base.search("예산", way="dense"))
             both = {"record:a", "record:b"}

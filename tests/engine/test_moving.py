@@ -176,6 +176,11 @@ def test_nothing_changes_when_it_cannot_be(base: KnowledgeBase, tmp_path: Path, 
         other.add_records(RECORDS[:1])
     with pytest.raises(KnowledgeBaseError, match="index of another knowledge base"):
         base.reindex(engine=elastic(tmp_path))
+    with KnowledgeBase.open(tmp_path / "third", embedder=embedder, engine=elastic(tmp_path)) as third:
+        report = third.add_records(RECORDS[2:])
+        assert any("index of another knowledge base" in note for note in report.notes)
+        with pytest.raises(KnowledgeBaseError, match="another knowledge base"):
+            third.search("서울", way="sparse")
     with KnowledgeBase.open(tmp_path / "other", embedder=embedder) as other:
         assert [hit.source.uri for hit in other.search("Euler", way="sparse")] == ["record:euler"]
 

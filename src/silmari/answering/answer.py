@@ -55,8 +55,8 @@ class Answer:
         found: False when the documents do not answer the question; then there are no sources.
         sources: Only those that `text` cites, numbered from 1 in order of first citation.
         trace: What the stages saw, kept, dropped and why.
-        unsupported: Sentences of `text` that no valid citation supports; always empty for quoted
-            answers.
+        unsupported: Sentences of `text` that have no valid citation, or that the passages which they cite do
+            not support (the trace says why); always empty for quoted answers.
     """
 
     question: str
@@ -68,13 +68,16 @@ class Answer:
 
     def as_json(self) -> dict[str, Any]:
         """The shape that ``ask --json`` prints."""
-        return {
+        shown: dict[str, Any] = {
             "question": self.question,
             "answer": self.text,
             "found": self.found,
             "sources": [cited.as_json() for cited in self.sources],
             "trace": dict(self.trace),
         }
+        if self.unsupported:
+            shown["unsupported"] = list(self.unsupported)
+        return shown
 
     def source_list(self) -> str:
         """The numbered list of sources, one line each; empty when nothing is cited."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from silmari.answering.answer import Answer
 from silmari.answering.answerable import Passage as Found
 from silmari.answering.answerable import standing_out, support
 from silmari.answering.asked import understand
+from silmari.answering.backing import Nearness
 from silmari.answering.extractive import extract, nothing
-from silmari.answering.generative import write
+from silmari.answering.generative import PROMPT_TOKENS, write
 from silmari.answering.units import is_table, split
-from silmari.answering.wording import language_of
+from silmari.answering.wording import NOT_FOUND, Language, language_of
 from silmari.model import Hit
 from silmari.providers.calling import Calling
 from silmari.retrieval.trace import Trace
@@ -34,12 +36,18 @@ class Answering:
         min_relevance: The least support (see `answerable`) that an answer needs.
         similarity: Cosines of a question with some sentences, for when words do not decide; None without
             an embedder.
+        nearness: Compares what was written with stored vectors of passages; None without an embedder.
+        prompt_tokens: Tokens that a prompt may take.
+        not_found: What is said when there is no answer.
     """
 
     calling: Calling | None
     tokens: Callable[[str], Sequence[str]]
     min_relevance: float
     similarity: Callable[[str, Sequence[str]], Sequence[float]] | None
+    nearness: Nearness | None = None
+    prompt_tokens: int = PROMPT_TOKENS
+    not_found: Mapping[Language, str] = field(default_factory=lambda: NOT_FOUND)
 
     async def pieces(
         self, question: str, hits: Sequence[Hit], weights: Mapping[str, float], trace: Trace
@@ -56,13 +64,15 @@ class Answering:
 
         def quoted() -> Answer:
             if not proofs:
-                return nothing(question, {"how": "extractive", "hits": len(hits)}, "no hit supports an answer enough")
+                seen = {"how": "extractive", "hits": len(hits)}
+                return nothing(question, seen, self.not_found, "no hit supports an answer enough")
             return extract(
                 question,
                 proofs,
                 weigh=lambda _: weights,
                 tokens=self.tokens,
                 similarity=self.similarity,
+                not_found=self.not_found,
             )
 
         with trace.stage("answer") as entry:
@@ -75,13 +85,25 @@ class Answering:
                 if unwatched := gate.unwatched(chat):
                     trace.note(unwatched)
                 try:
-                    async for piece in write(question, proofs, chat, gate, fallback=quoted, tokens=self.tokens):
+                    async for piece in write(
+                        question,
+                        proofs,
+                        chat,
+                        gate,
+                        fallback=quoted,
+                        tokens=self.tokens,
+                        nearness=self.nearness,
+                        budget=self.prompt_tokens,
+                        not_found=self.not_found,
+                    ):
                         if isinstance(piece, Answer):
                             answer = piece
                         else:
                             yield piece
                 finally:
                     trace.used(gate.usage)
+        if left := answer.trace.get("left_out"):
+            trace.note(_told(left, self.prompt_tokens))
         if "degraded" in answer.trace:
             trace.note(f"The model's answer could not be used, so sentences are quoted: {answer.trace['degraded']}")
         yield replace(answer, trace={**trace.as_json(), "answer": answer.trace})
@@ -130,3 +152,12 @@ class Answering:
         if outstanding < self.min_relevance or not asked.shows(text):
             return [], backing
         return [hit], outstanding
+
+
+def _told(left: Sequence[Mapping[str, Any]], limit: int) -> str:
+    """One sentence on what the model was not shown."""
+    parts = (
+        f"{one['source']} ({'all' if one['tokens'] >= one['of'] else one['tokens']} of {one['of']} tokens)"
+        for one in left
+    )
+    return f"To keep the prompt within prompt_tokens ({limit:,}), the model was not shown: {', '.join(parts)}."

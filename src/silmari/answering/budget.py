@@ -13,6 +13,7 @@ from silmari.providers.tokens import estimate_tokens
 # Tokens that title, place and tags of one source take.
 _HEAD_TOKENS = 60
 _LEAST_TOKENS = 40
+LEAST_ROOM = _HEAD_TOKENS + _LEAST_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ class Fitted:
     Attributes:
         tokens: Estimated tokens of all pieces with their heads.
         left_out: One entry for each hit that is missing or cut, for the Trace:
-            ``{"passage_id", "reason", "tokens"}``.
+            ``{"passage_id", "source", "reason", "tokens", "of"}``: which, why, how many of its tokens
+            are missing, and how many it has.
     """
 
     pieces: tuple[Piece, ...]
@@ -74,23 +76,24 @@ def fit(
         if needed <= share:
             text, cut = content, False
         elif share < _LEAST_TOKENS and pieces:
-            left_out.append(_left(hit, "no room in the token budget", needed))
+            left_out.append(_left(hit, "no room in the token budget", needed, needed))
             continue
         else:
             text, cut = _shorten(hit, max(share, 1), estimate, worth), True
         if not text:
-            left_out.append(_left(hit, "no sentence of it fits the token budget", needed))
+            left_out.append(_left(hit, "no sentence of it fits the token budget", needed, needed))
             continue
         used = estimate(text) + _HEAD_TOKENS
         if cut:
-            left_out.append(_left(hit, "cut to fit the token budget", needed + _HEAD_TOKENS - used))
+            left_out.append(_left(hit, "cut to fit the token budget", needed + _HEAD_TOKENS - used, needed))
         pieces.append(Piece(len(pieces) + 1, hit, text, cut))
         rest -= used
     return Fitted(tuple(pieces), budget - rest, tuple(left_out))
 
 
-def _left(hit: Hit, reason: str, tokens: int) -> dict[str, Any]:
-    return {"passage_id": hit.passage.id, "reason": reason, "tokens": tokens}
+def _left(hit: Hit, reason: str, tokens: int, of: int) -> dict[str, Any]:
+    name = hit.source.title or hit.source.uri.rsplit("/", 1)[-1]
+    return {"passage_id": hit.passage.id, "source": name, "reason": reason, "tokens": tokens, "of": of}
 
 
 def _shorten(hit: Hit, limit: int, estimate: Callable[[str], int], worth: Callable[[str], float] | None) -> str:

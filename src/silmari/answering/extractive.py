@@ -22,7 +22,7 @@ from silmari.answering.ranking import (
 )
 from silmari.answering.surroundings import incomplete, is_piped, leans_back, stands_in_list
 from silmari.answering.units import Unit, is_safe, narrow, parts
-from silmari.answering.wording import NOT_FOUND, language_of
+from silmari.answering.wording import NOT_FOUND, Language, language_of
 from silmari.language.analysis import BIGRAM
 from silmari.model import Hit
 
@@ -40,6 +40,7 @@ def extract(
     tokens: Callable[[str], Sequence[str]],
     max_sentences: int = 4,
     similarity: Callable[[str, Sequence[str]], Sequence[float]] | None = None,
+    not_found: Mapping[Language, str] = NOT_FOUND,
 ) -> Answer:
     """Answer with sentences and table rows, quoted exactly, each followed by its ``[n]``.
 
@@ -50,6 +51,7 @@ def extract(
         tokens: The tokens of any text, by the same analysis.
         max_sentences: Sentences that are chosen; neighbours that make one of them clear come on top.
         similarity: Cosines of the question with some texts; asked once, for a dozen texts at most.
+        not_found: What is said when there is no answer.
 
     Returns:
         An answer whose every piece is an exact substring of a passage's content, or one that says in
@@ -59,24 +61,24 @@ def extract(
     used = hits[:_MAX_HITS]
     trace: dict[str, Any] = {"how": "extractive", "hits": len(hits)}
     if not any(char.isalnum() for char in asked_text):
-        return nothing(question, trace, "the question has no words")
+        return nothing(question, trace, not_found, "the question has no words")
     if not used:
-        return nothing(question, trace, "no passage was found")
+        return nothing(question, trace, not_found, "no passage was found")
     asked = understand(asked_text, weigh, tokens)
     lacking = missing(asked, (_everything(hit) for hit in used))
     if lacking is not None:
-        return nothing(question, trace, f"the question names {lacking}, which no passage found mentions")
+        return nothing(question, trace, not_found, f"the question names {lacking}, which no passage found mentions")
     passages = [open_passage(hit, order, asked_text, tokens) for order, hit in enumerate(used)]
     # What a document orders a model to do is no answer, unless orders are what the question is about.
     wary = not is_order(asked_text) and not asks_for_instructions(asked_text)
     candidates = [one for one in gather(passages, asked, tokens) if not (wary and is_order(one.unit.text))]
     if not candidates:
-        return nothing(question, trace, "the passages found hold nothing that can be quoted")
+        return nothing(question, trace, not_found, "the passages found hold nothing that can be quoted")
     score(candidates, passages, asked)
     compared = compare(candidates, asked_text, similarity)
     unfit = unanswering(candidates, asked)
     if unfit is not None:
-        return nothing(question, trace, unfit)
+        return nothing(question, trace, not_found, unfit)
     chosen = choose(candidates, passages, asked, max_sentences)
     trace |= {"candidates": len(candidates), "compared": compared, "sought": list(asked.sought)}
     left_open = _left_open(asked, frozenset().union(*(each.covers for each in chosen)))
@@ -96,9 +98,9 @@ def _left_open(asked: Asked, covered: frozenset[str]) -> float:
     return sum(weight for word, weight in words.items() if word not in covered) / total if total else 0.0
 
 
-def nothing(question: str, trace: dict[str, Any], reason: str) -> Answer:
+def nothing(question: str, trace: dict[str, Any], not_found: Mapping[Language, str], reason: str) -> Answer:
     """The answer that says that there is none; `reason` goes into the trace."""
-    return Answer(question, NOT_FOUND[language_of(question)], False, (), trace | {"not_found": reason})
+    return Answer(question, not_found[language_of(question)], False, (), trace | {"not_found": reason})
 
 
 def _everything(hit: Hit) -> str:

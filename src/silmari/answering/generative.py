@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import unicodedata
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from silmari.answering.answer import Answer, Cited
-from silmari.answering.budget import Fitted, fit
-from silmari.answering.citations import CitationStream, Cleaned, statements, unsupported
+from silmari.answering.answer import Answer
+from silmari.answering.backing import Nearness, backed
+from silmari.answering.budget import LEAST_ROOM, Fitted, fit
+from silmari.answering.citations import CitationStream, Cleaned
 from silmari.answering.guard import LinkGuard, neutralise
 from silmari.answering.orders import asks_for_instructions, is_order
 from silmari.answering.prompts import Prompt, build
@@ -19,13 +21,17 @@ from silmari.answering.units import split
 from silmari.answering.wording import DEGRADED, LINK_REMOVED, NOT_FOUND, REFUSAL, REFUSED_QUOTED, Language, language_of
 from silmari.errors import ProviderError
 from silmari.language.leaks import LeakGuard, ScriptGuard
-from silmari.model import Hit, Passage
+from silmari.model import Hit
 from silmari.providers.chat import ChatModel
 from silmari.providers.faults import ServiceError
 from silmari.providers.gate import Gate
+from silmari.providers.messages import tokens_in
 
 # Until a first citation proves that the reply is an answer, this much of it waits.
 _UNPROVEN_CHARS = 400
+# Tokens of a prompt, where the settings do not say.
+PROMPT_TOKENS = 8_000
+_TOO_LONG = re.compile(r"context.?(?:length|window|size)|maximum context|too many tokens|prompt is too long", re.I)
 _THINKING = ("<think>", "</think>")
 _DENIES = re.compile(
     r"찾(을|지)\s*(수|못)|확인(할|되지)\s*(수\s*없|않)"
@@ -34,7 +40,6 @@ _DENIES = re.compile(
     r"|\b(cannot|can't|unable to)\b[^.]{0,40}\b(find|answer|determine)",
     re.I,
 )
-_NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 async def write(
@@ -45,9 +50,11 @@ async def write(
     *,
     fallback: Callable[[], Answer],
     tokens: Callable[[str], Sequence[str]],
-    budget: int = 6_000,
+    nearness: Nearness | None = None,
+    budget: int = PROMPT_TOKENS,
     language: Language | None = None,
     history: Sequence[tuple[str, str]] = (),
+    not_found: Mapping[Language, str] = NOT_FOUND,
 ) -> AsyncIterator[str | Answer]:
     """Let a model answer from the hits.
 
@@ -63,9 +70,11 @@ async def write(
         gate: Through which it is called.
         fallback: Gives the quoted answer, for a reply that cannot be used.
         tokens: The tokens of any text, to find the sentence that proves a statement.
-        budget: Tokens that the sources may take.
+        nearness: Compares sentences with passages by their vectors; None without an embedder.
+        budget: Tokens that the whole prompt may take: rules, question and sources.
         language: Of the answer; that of the question if None.
         history: Earlier ``(question, answer)`` pairs, oldest first.
+        not_found: What is said when the sources do not answer.
 
     Raises:
         ProviderError: The service refuses the call for good, such as for a wrong key.
@@ -79,8 +88,21 @@ async def write(
         yield answer
         return
     asked = set(tokens(question))
-    fitted = fit(hits, budget, worth=lambda text: len(asked.intersection(tokens(text))))
+    around = tokens_in(build(question, (), spoken, history=history).messages)
+    fitted = fit(hits, budget - around, worth=lambda text: len(asked.intersection(tokens(text))))
     trace |= {"sources_shown": len(fitted.pieces), "source_tokens": fitted.tokens, "left_out": list(fitted.left_out)}
+    trace |= {"prompt_tokens": around + fitted.tokens, "prompt_limit": budget}
+    if not fitted.pieces:
+        # Without a source the model could only invent.
+        full = (
+            f"No source fits into prompt_tokens ({budget:,}): rules and question take {around:,}, a source needs "
+            f"{LEAST_ROOM} or more; raise prompt_tokens."
+        )
+        quoted = fallback()
+        answer = replace(quoted, trace={**quoted.trace, **trace, "how": quoted.trace.get("how"), "degraded": full})
+        yield answer.text
+        yield answer
+        return
     prompt = build(question, fitted.pieces, spoken, history=history)
     checks = _Checks(question, prompt, fitted, spoken)
     raw: list[str] = []
@@ -97,11 +119,15 @@ async def write(
                 if checks.leaking:
                     break
     except ProviderError as error:
-        if isinstance(error, ServiceError) and not error.retryable and not raw:
+        too_long = bool(_TOO_LONG.search(str(error)))
+        if isinstance(error, ServiceError) and not (error.retryable or raw or too_long):
             raise  # A wrong key or name is for the user to mend, not to be papered over.
-        fault = str(error)
+        fault = f"{str(error).rstrip('.')}; lower prompt_tokens ({budget:,})." if too_long else str(error)
     rest = checks.close()
-    answer = _judge(question, checks, fitted, spoken, tokens, fault, fallback, trace)
+    # In a thread of its own: vectors may be made, and other answers go on meanwhile.
+    answer = await asyncio.to_thread(
+        _judge, question, checks, fitted, spoken, tokens, nearness, fault, fallback, not_found, trace
+    )
     if answer.found and "degraded" not in answer.trace:
         gate.remember(model, prompt.messages, "".join(raw))
         if rest:
@@ -219,8 +245,10 @@ def _judge(
     fitted: Fitted,
     language: Language,
     tokens: Callable[[str], Sequence[str]],
+    nearness: Nearness | None,
     fault: str | None,
     fallback: Callable[[], Answer],
+    not_found: Mapping[Language, str],
     trace: dict[str, Any],
 ) -> Answer:
     """The answer that the whole reply amounts to."""
@@ -246,15 +274,17 @@ def _judge(
             denied = "a source gives the model orders, so that its denial is not trusted"
             return replace(quoted, trace={**quoted.trace, **trace, "how": quoted.trace.get("how"), "degraded": denied})
         trace["not_found"] = "the model found no answer in the sources"
-        return Answer(question, NOT_FOUND[language], False, (), trace)
+        return Answer(question, not_found[language], False, (), trace)
     if fault is None:
         fault = _fault(text, cleaned)
     if fault is not None:
         quoted = fallback()
         return replace(quoted, trace={**quoted.trace, **trace, "how": quoted.trace.get("how"), "degraded": fault})
-    backed = _backed(text, cleaned, fitted, tokens)
-    trace["unsupported"] = [{"sentence": sentence, "reason": reason} for sentence, reason in backed.doubtful]
-    return Answer(question, text, True, backed.sources, trace, tuple(sentence for sentence, _ in backed.doubtful))
+    found = backed(text, cleaned, fitted, tokens, nearness)
+    trace["unsupported"] = [{"sentence": sentence, "reason": reason} for sentence, reason in found.doubtful]
+    if found.unjudged:
+        trace["unjudged"] = found.unjudged
+    return Answer(question, text, True, found.sources, trace, tuple(sentence for sentence, _ in found.doubtful))
 
 
 def _fault(text: str, cleaned: Cleaned) -> str | None:
@@ -270,65 +300,6 @@ def _says_not_found(text: str, cleaned: Cleaned, language: Language) -> bool:
     if _letters(NOT_FOUND[language]) in _letters(text):
         return len(_letters(text)) < 2 * len(_letters(NOT_FOUND[language]))
     return not cleaned.order and len(text) < 240 and bool(_DENIES.search(text))
-
-
-@dataclass(frozen=True, slots=True)
-class _Backed:
-    sources: tuple[Cited, ...]
-    doubtful: tuple[tuple[str, str], ...]
-
-
-def _backed(text: str, cleaned: Cleaned, fitted: Fitted, tokens: Callable[[str], Sequence[str]]) -> _Backed:
-    """Each cited source with the part of it that says most of what it is cited for."""
-    hits = [fitted.pieces[original - 1].hit for original in cleaned.order]
-    claims: list[set[str]] = [set() for _ in hits]
-    doubtful: list[tuple[str, str]] = []
-    bare = set(unsupported(text))
-    for sentence, marks in statements(text):
-        valid = [mark for mark in marks if 1 <= mark <= len(hits)]
-        if not valid:
-            if sentence in bare:
-                doubtful.append((sentence, "it cites no source"))
-            continue
-        words = set(tokens(sentence))
-        for mark in valid:
-            claims[mark - 1] |= words
-        strange = _strange_numbers(sentence, [hits[mark - 1] for mark in valid])
-        if strange:
-            doubtful.append((sentence, f"its sources do not have {', '.join(strange)}"))
-    sources = tuple(
-        Cited(number, hit.source, best_quote(hit.passage, claim, tokens), hit.passage.id)
-        for number, (hit, claim) in enumerate(zip(hits, claims, strict=True), start=1)
-    )
-    return _Backed(sources, tuple(doubtful))
-
-
-def _strange_numbers(sentence: str, hits: Sequence[Hit]) -> list[str]:
-    """Numbers of a sentence that no source cited for it has: the commonest slip of a model."""
-    known: set[str] = set()
-    for hit in hits:
-        everything = (
-            f"{hit.passage.content} {hit.passage.context} {hit.source.title} {hit.passage.date} {hit.source.date}"
-        )
-        known |= {_number(found) for found in _NUMBERS.findall(everything)}
-    stated = _NUMBERS.findall(re.sub(r"\[\d+\]", "", sentence))
-    return [found for found in dict.fromkeys(stated) if len(_number(found)) > 1 and _number(found) not in known]
-
-
-def _number(text: str) -> str:
-    """``1,200`` and ``1200`` are one number; so are 01 and 1."""
-    return text.replace(",", "").rstrip(".").lstrip("0")
-
-
-def best_quote(passage: Passage, claim: set[str], tokens: Callable[[str], Sequence[str]]) -> str:
-    """The sentence or row of a passage that shares most with a statement, as an exact substring."""
-    best, least = "", (-1.0, 0)
-    for place, unit in enumerate(split(passage)):
-        words = set(tokens(unit.text))
-        shared = len(words & claim) / (1 + len(words)) ** 0.5
-        if (shared, -place) > least:
-            best, least = unit.text, (shared, -place)
-    return best or passage.content[:300].strip()
 
 
 def _letters(text: str) -> str:

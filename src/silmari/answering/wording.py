@@ -28,6 +28,12 @@ REFUSED_QUOTED: Mapping[Language, str] = {
 }
 LINK_REMOVED: Mapping[Language, str] = {"ko": "‹링크 생략›", "en": "‹link removed›"}
 
+
+def not_found(chosen: Mapping[Language, str]) -> Mapping[Language, str]:
+    """What is said when nothing is found, with the user's own sentences in the place of ours."""
+    return {**NOT_FOUND, **chosen}
+
+
 _HANGUL = re.compile(r"[가-힣ㄱ-ㆎ]")
 _LETTERS = re.compile(r"[^\W\d_]")
 _ENGLISH_FUNCTION_WORDS = frozenset(

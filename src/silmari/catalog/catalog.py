@@ -16,6 +16,7 @@ from sqlalchemy import Connection, delete, insert, select
 
 from silmari.catalog import (
     changes,
+    claims,
     entity_queries,
     extractions,
     fact_queries,
@@ -30,9 +31,10 @@ from silmari.catalog import (
     wishes,
     writing,
 )
+from silmari.catalog.claims import SHARES, Claim
 from silmari.catalog.rules import chunks, to_json
 from silmari.catalog.schema import get_meta, replies, set_meta
-from silmari.catalog.sqlite import SqliteStore
+from silmari.catalog.store import SQLITE, Held, Store, open_store, point_to
 from silmari.catalog.words import (
     Counts,
     EntityEntry,
@@ -58,13 +60,13 @@ _DOCUMENTS_A_TRANSACTION = 500
 
 
 class Catalog:
-    """The system of record of one base, in ``silmari.sqlite`` in its folder.
+    """The system of record of one base, in ``silmari.sqlite`` in its folder or in PostgreSQL.
 
     Every method is one transaction unless it says otherwise, and may be called from any thread.
     Other processes may read at any time; a second writer waits.
     """
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     @classmethod
@@ -73,7 +75,9 @@ class Catalog:
         folder: Path,
         fingerprints: Mapping[str, str | None],
         *,
+        url: str = SQLITE,
         create: bool = True,
+        check: bool = True,
         readonly: bool = False,
         file_time_dates: bool = False,
     ) -> Catalog:
@@ -83,18 +87,24 @@ class Catalog:
             folder: The folder of the base.
             fingerprints: Of ``embedder``, ``analyser`` and ``splitter``. One that is None or left
                 out is not compared; a new base stores the others.
+            url: Where the catalog is: ``sqlite``, in the folder, or ``postgresql://…``.
             create: Whether to make a base where there is none.
+            check: Whether to compare the fingerprints.
             readonly: Never write; works in a folder without the right to write.
             file_time_dates: Whether the time of a file counts as its date for filters.
 
         Raises:
+            UsageError: The URL names no catalog.
+            MissingExtraError: Its package is not installed.
             KnowledgeBaseError: There is no base, it cannot be read, was written by a newer Silmari,
                 or was built with another embedder, analyser or splitter.
             BusyError: Another process is writing, and it had to be waited for.
         """
-        store = SqliteStore(folder, create=create, readonly=readonly)
+        store = open_store(url, folder, create=create, readonly=readonly)
         try:
-            opening.prepare(store, fingerprints, file_time_dates, create)
+            opening.prepare(store, fingerprints, file_time_dates, make=create, check=check)
+            if url != SQLITE:
+                point_to(folder, store.place)
         except BaseException:
             store.close()
             raise
@@ -119,6 +129,25 @@ class Catalog:
             KnowledgeBaseError: The base was opened for reading only.
         """
         self._store.assert_writable()
+
+    @property
+    def shown(self) -> str:
+        """Which database it is in: ``sqlite``, or a URL without a password."""
+        return self._store.shown
+
+    @property
+    def readonly(self) -> bool:
+        """Whether it may not be written."""
+        return self._store.readonly
+
+    def try_lease(self, name: str, timeout: float = 0.0) -> Held | None:
+        """A right that one of all who use the catalog has at a time, on whatever machine; None while another has it.
+
+        Args:
+            name: ``engine``, to write to an engine that all share, or ``moving``.
+            timeout: Seconds to wait for it.
+        """
+        return self._store.try_lease(name, timeout)
 
     # Identity
 
@@ -233,6 +262,17 @@ class Catalog:
         """
         with self._store.read() as connection:
             return vectors.pending(connection, embedder, limit)
+
+    def claim_vectors(self, embedder: str, limit: int) -> Claim[tuple[bytes, str]]:
+        """The next texts to embed, as `pending_vectors` has them, that no other process is embedding."""
+        return claims.claim(
+            self._store,
+            claims.VECTORS,
+            lambda connection, allowed: vectors.pending(
+                connection, embedder, limit, lambda text_hash: allowed(_share(text_hash))
+            ),
+            lambda item: _share(item[0]),
+        )
 
     def count_pending(self, *kinds: Kind) -> int:
         """How many passages, relations and entities have no vector; of all kinds if none is named."""
@@ -366,7 +406,7 @@ class Catalog:
             return queries.categories(connection)
 
     def check(self) -> str | None:
-        """What is wrong with the file as a database, or None if it is sound; reads all of it."""
+        """What is wrong with the database, or None if it is sound; reads all of it."""
         return self._store.check()
 
     def undated_count(self) -> int:
@@ -454,6 +494,20 @@ class Catalog:
         """The next passages to extract relations from as (id, context, text): tables first, then the newest."""
         with self._store.read() as connection:
             return extractions.pending(connection, limit)
+
+    def claim_extractions(self, limit: int) -> Claim[tuple[int, str, str]]:
+        """The next passages to extract relations from that no other process is reading."""
+        return claims.claim(
+            self._store,
+            claims.EXTRACTIONS,
+            lambda connection, allowed: extractions.pending(connection, limit, lambda number: allowed(number % SHARES)),
+            lambda item: item[0] % SHARES,
+        )
+
+    @property
+    def shares_work(self) -> bool:
+        """Whether several processes embed and extract at once, each what it claimed."""
+        return self._store.shares_work
 
     def count_extractions(self) -> tuple[int, int]:
         """How many passages wait for the extraction of relations, and how many failed."""
@@ -577,3 +631,7 @@ class Catalog:
             raise UnreadableError(
                 "The text holds half of a character (a lone surrogate); save the file as UTF-8 and add it again."
             ) from error
+
+
+def _share(text_hash: bytes) -> int:
+    return int.from_bytes(text_hash[:2], "big") % SHARES

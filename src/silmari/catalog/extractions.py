@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
@@ -14,15 +14,28 @@ from silmari.catalog.stating import state
 from silmari.model import Triplet
 
 
-def pending(connection: Connection, limit: int) -> list[tuple[int, str, str]]:
-    """The next passages as (id, context, text): tables first, then the newest documents."""
-    rows = connection.execute(
-        select(passages.c.id, passages.c.context, passages.c.text)
-        .where(passages.c.unextracted.is_not(None))
-        .order_by(passages.c.unextracted, passages.c.id)
-        .limit(limit)
-    )
-    return [(number, context, text) for number, context, text in rows]
+def pending(
+    connection: Connection, limit: int, allowed: Callable[[int], bool] = lambda number: True
+) -> list[tuple[int, str, str]]:
+    """The next passages that are allowed, as (id, context, text): tables first, then the newest documents."""
+    found: list[tuple[int, str, str]] = []
+    last = (-1, -1)
+    while len(found) < limit:
+        rows = connection.execute(
+            select(passages.c.unextracted, passages.c.id, passages.c.context, passages.c.text)
+            .where(
+                passages.c.unextracted.is_not(None),
+                passages.c.unextracted >= last[0],
+                (passages.c.unextracted > last[0]) | (passages.c.id > last[1]),
+            )
+            .order_by(passages.c.unextracted, passages.c.id)
+            .limit(limit)
+        ).all()
+        if not rows:
+            break
+        found += [(number, context, text) for _, number, context, text in rows if allowed(number)]
+        last = (rows[-1].unextracted, rows[-1].id)
+    return found[:limit]
 
 
 def count(connection: Connection) -> tuple[int, int]:

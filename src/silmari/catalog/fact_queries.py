@@ -63,8 +63,7 @@ def entity_ids(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
 def all_facts(connection: Connection, use: Callable[[str, int, Iterator[EntityRow], Iterator[Stated]], T]) -> T:
     """What `use` makes of the log's epoch, the newest change's number, all entities and all relations, by id."""
     epoch, seq = get_meta(connection)["epoch"], last_seq(connection)
-    named = connection.execute(_ENTITIES.order_by(entities.c.id).execution_options(yield_per=_READ_AHEAD))
-    return use(epoch, seq, (EntityRow(*row) for row in named), _stated(connection, [_STATED]))
+    return use(epoch, seq, _all_entities(connection), _stated(connection, [_STATED]))
 
 
 def facts_since(connection: Connection, epoch: str, seq: int, limit: int) -> FactsChange | None:
@@ -96,13 +95,19 @@ def _entities(connection: Connection, ids: Collection[int]) -> Iterable[Any]:
     return connection.execute(_ENTITIES.where(entities.c.id.in_(ids)).order_by(entities.c.id))
 
 
+def _all_entities(connection: Connection) -> Iterator[EntityRow]:
+    # Closed also when it is not read to its end: a server keeps it open otherwise.
+    with connection.execute(_ENTITIES.order_by(entities.c.id).execution_options(yield_per=_READ_AHEAD)) as rows:
+        yield from (EntityRow(*row) for row in rows)
+
+
 def _of_ids(ids: Collection[int]) -> Select[Any]:
     return _STATED.where(relations.c.id.in_(ids))
 
 
 def _stated(connection: Connection, parts: Iterable[Select[Any]]) -> Iterator[Stated]:
     for part in parts:
-        rows = connection.execute(part.execution_options(yield_per=_READ_AHEAD))
-        for (number, subject, object_), group in groupby(rows, key=lambda row: row[:3]):
-            # A passage may state a relation twice: as its user gave it, and as a model read it.
-            yield Stated(number, subject, object_, tuple(dict.fromkeys(row[3] for row in group)))
+        with connection.execute(part.execution_options(yield_per=_READ_AHEAD)) as rows:
+            for (number, subject, object_), group in groupby(rows, key=lambda row: row[:3]):
+                # A passage may state a relation twice: as its user gave it, and as a model read it.
+                yield Stated(number, subject, object_, tuple(dict.fromkeys(row[3] for row in group)))

@@ -81,6 +81,10 @@ class Lease:
         except (OSError, ValueError):
             return None
 
+    def held(self) -> bool:
+        """Whether it was not given back."""
+        return self._lock.is_locked
+
     def release(self) -> None:
         """Give the lease back; does nothing the second time."""
         if self._lock.is_locked:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlalchemy import Connection, insert, inspect, text
 
+from silmari.catalog.claims import QUEUES, SHARES
 from silmari.catalog.facts import restate_all
 from silmari.catalog.rules import Rules
-from silmari.catalog.schema import COUNTERS, counters, get_meta, metadata, set_meta
+from silmari.catalog.schema import COUNTERS, counters, get_meta, metadata, set_meta, shares
 
 Migration = Callable[[Connection], None]
 
@@ -62,14 +63,20 @@ CREATE TABLE aliases (
     key_a TEXT NOT NULL, key_b TEXT NOT NULL, same BOOLEAN NOT NULL, PRIMARY KEY (key_a, key_b))
 """
 
-# MIGRATIONS[i] brings version i + 1 to version i + 2. A fresh database is made as `schema` has it.
+# MIGRATIONS[i] brings version i + 1 to version i + 2. A fresh database is made as `schema` has it. The first two
+# are in SQLite's words: no catalog was older in PostgreSQL.
 MIGRATIONS: tuple[Migration, ...] = (_names, _facts)
 VERSION = 1 + len(MIGRATIONS)
 _FIRST_WITH_FACTS = 3
+_OURS = {"meta", "counters", "changes"}
 
 
 class UnknownSchemaError(ValueError):
     """The tables are none that this version knows; the message lacks its subject, the file."""
+
+
+class ForeignDatabaseError(UnknownSchemaError):
+    """The tables are another program's."""
 
 
 def is_new(connection: Connection) -> bool:
@@ -78,15 +85,20 @@ def is_new(connection: Connection) -> bool:
     Raises:
         UnknownSchemaError: It has tables, but not those of a knowledge base.
     """
-    tables = inspect(connection).get_table_names()
-    if tables and "meta" not in tables:
-        raise UnknownSchemaError("is the database of another program; name another folder with --kb")
+    tables = set(inspect(connection).get_table_names())
+    if tables and not tables >= _OURS:
+        raise ForeignDatabaseError("is the database of another program")
     return not tables
 
 
 def create(connection: Connection, fingerprints: Mapping[str, str | None], file_time_dates: bool) -> None:
     """Make all tables and give the base its identity."""
-    metadata.create_all(connection)
+    dialect = connection.dialect.name
+    tables = [table for table in metadata.sorted_tables if table.info.get("only", dialect) == dialect]
+    metadata.create_all(connection, tables)
+    if shares in tables:
+        rows = [{"queue": queue, "number": number} for queue in QUEUES for number in range(SHARES)]
+        connection.execute(insert(shares), rows)
     connection.execute(insert(counters), [{"name": name, "value": 0} for name in COUNTERS])
     values = {
         "schema_version": str(VERSION),

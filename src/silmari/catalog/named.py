@@ -33,12 +33,13 @@ def named(connection: Connection, ids: Collection[int] | None) -> Iterator[Named
     for part in parts:
         tied = _tied(connection, part)
         number, keys = next(tied, _NONE_TIED)
-        for row in connection.execute(statement if part is None else statement.where(passages.c.id.in_(part))):
-            given = ""
-            if number == row.id:
-                given = keys
-                number, keys = next(tied, _NONE_TIED)
-            yield Named(row.id, row.names, "" if row.content_title else row.title, row.document_id, given)
+        with connection.execute(statement if part is None else statement.where(passages.c.id.in_(part))) as rows:
+            for row in rows:
+                given = ""
+                if number == row.id:
+                    given = keys
+                    number, keys = next(tied, _NONE_TIED)
+                yield Named(row.id, row.names, "" if row.content_title else row.title, row.document_id, given)
 
 
 def _tied(connection: Connection, ids: Collection[int] | None) -> Iterator[tuple[int, str]]:
@@ -54,8 +55,10 @@ def _tied(connection: Connection, ids: Collection[int] | None) -> Iterator[tuple
     )
     if ids is not None:
         statement = statement.where(statements.c.passage_id.in_(ids))
-    for number, rows in groupby(connection.execute(statement), key=lambda row: row[0]):
-        yield number, " ".join(sorted({key for row in rows for key in row[1:]}))
+    # Closed also when it is not read to its end: a server keeps it open otherwise.
+    with connection.execute(statement) as found:
+        for number, rows in groupby(found, key=lambda row: row[0]):
+            yield number, " ".join(sorted({key for row in rows for key in row[1:]}))
 
 
 def names_since(connection: Connection, epoch: str, seq: int, limit: int) -> NamesChange | None:

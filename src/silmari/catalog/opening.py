@@ -9,13 +9,15 @@ from sqlalchemy import Connection
 
 from silmari.catalog import migrations, rebuilding
 from silmari.catalog.schema import get_meta
-from silmari.catalog.sqlite import SqliteStore
+from silmari.catalog.store import Store
 from silmari.errors import KnowledgeBaseError
 
 _COMMANDS = {"embedder": "silmari reindex --embedder NAME"}
 
 
-def prepare(store: SqliteStore, fingerprints: Mapping[str, str | None], file_time_dates: bool, make: bool) -> None:
+def prepare(
+    store: Store, fingerprints: Mapping[str, str | None], file_time_dates: bool, *, make: bool, check: bool
+) -> None:
     """Make or migrate the tables if need be, and compare what the base was built with."""
     try:
         # Reading first: an open must not wait for another process that is writing.
@@ -23,19 +25,19 @@ def prepare(store: SqliteStore, fingerprints: Mapping[str, str | None], file_tim
             new = migrations.is_new(connection)
             old = not new and migrations.version(connection) < migrations.VERSION
         if new and not make:
-            raise KnowledgeBaseError(
-                f"The file {store.path} is empty: making the knowledge base was interrupted, or the file was damaged; "
-                "add your documents again, or restore it from a copy."
-            )
+            raise store.missing()
         if new or old:
             with store.write() as connection:
                 if migrations.is_new(connection):
+                    store.prepare(connection)
                     migrations.create(connection, fingerprints, file_time_dates)
                 migrations.migrate(connection)
     except migrations.UnknownSchemaError as error:
-        raise KnowledgeBaseError(f"The knowledge base {store.path} {error}.") from error
+        remedy = f"; {store.elsewhere}" if isinstance(error, migrations.ForeignDatabaseError) else ""
+        raise KnowledgeBaseError(f"The knowledge base {store.place} {error}{remedy}.") from error
     with store.read() as connection:
-        compare(store.folder, fingerprints_of(connection), fingerprints)
+        if check:
+            compare(store.folder, fingerprints_of(connection), fingerprints)
         differs = get_meta(connection)["file_time_dates"] != str(int(file_time_dates))
     if differs and not store.readonly:
         with store.write() as connection:

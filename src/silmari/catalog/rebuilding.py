@@ -16,8 +16,8 @@ from silmari.catalog.facts import restate_all
 from silmari.catalog.queries import passages_by_id
 from silmari.catalog.rules import Rules
 from silmari.catalog.schema import documents, get_meta, meta, passages, set_meta, sources, staged_tokens, vectors
-from silmari.catalog.sqlite import SqliteStore
 from silmari.catalog.stating import TURN
+from silmari.catalog.store import Store
 from silmari.catalog.vectors import EMBEDDED
 from silmari.catalog.writing import settle
 from silmari.model import Passage
@@ -74,7 +74,7 @@ def date_by_file_time(connection: Connection, allowed: bool) -> None:
 
 
 def retokenise(
-    store: SqliteStore,
+    store: Store,
     fingerprint: str,
     analyse: Callable[[Passage], tuple[str, str]],
     analyse_name: Callable[[str], str],
@@ -120,7 +120,7 @@ def _unstaged(connection: Connection, limit: int) -> list[int]:
 
 
 def _stage(
-    store: SqliteStore, analyse: Callable[[Passage], tuple[str, str]], on_progress: Callable[[int, int], None] | None
+    store: Store, analyse: Callable[[Passage], tuple[str, str]], on_progress: Callable[[int, int], None] | None
 ) -> bool:
     with store.read() as connection:
         found = passages_by_id(connection, _unstaged(connection, _BATCH))

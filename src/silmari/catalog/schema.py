@@ -19,15 +19,34 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
     insert,
     select,
     update,
 )
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeEngine
 
 metadata = MetaData()
 
+
+class _Words(TypeDecorator[str]):
+    """Text that every database orders by code points, as Python does; a NUL, which PostgreSQL refuses, is replaced."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
+        """With its order."""
+        return dialect.type_descriptor(Text(collation="C") if dialect.name == "postgresql" else Text())
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Without what cannot be stored."""
+        return value if value is None or "\0" not in value else value.replace("\0", "\ufffd")
+
+
 # base, epoch, schema_version, fingerprint.NAME, dimension, file_time_dates, staged_analyser, usage
-meta = Table("meta", metadata, Column("key", String(100), primary_key=True), Column("value", Text, nullable=False))
+meta = Table("meta", metadata, Column("key", String(100), primary_key=True), Column("value", _Words, nullable=False))
 
 counters = Table(
     "counters",
@@ -41,14 +60,14 @@ COUNTERS = ("document", "passage", "relation", "entity", "change")
 files = Table(
     "files",
     metadata,
-    Column("path", Text, primary_key=True),
+    Column("path", _Words, primary_key=True),
     # As it was last seen, readable or not; -1 when it must be read again.
     Column("size", BigInteger, nullable=False),
     Column("mtime_ns", BigInteger, nullable=False),
-    Column("sha256", String(64)),  # of the version that is stored; NULL if none or only a part of it is
+    Column("sha256", _Words),  # of the version that is stored; NULL if none or only a part of it is
     Column("status", String(10), nullable=False),
-    Column("reason", Text),
-    Column("notes", Text, nullable=False),  # JSON list of sentences
+    Column("reason", _Words),
+    Column("notes", _Words, nullable=False),  # JSON list of sentences
     Column("added_at", BigInteger, nullable=False),  # seconds since 1970
 )
 
@@ -56,20 +75,20 @@ documents = Table(
     "documents",
     metadata,
     Column("id", BigInteger, primary_key=True, autoincrement=False),
-    Column("content_key", String(64), nullable=False, unique=True),
-    Column("category", Text, nullable=False),
+    Column("content_key", _Words, nullable=False, unique=True),
+    Column("category", _Words, nullable=False),
     # What the content itself says.
-    Column("content_title", Text, nullable=False),
-    Column("content_date", String(10)),
-    Column("content_date_source", String(10)),
-    Column("triplets", Text, nullable=False),  # JSON list of [subject, predicate, object]
-    Column("notes", Text, nullable=False),  # JSON list of sentences
+    Column("content_title", _Words, nullable=False),
+    Column("content_date", _Words),
+    Column("content_date_source", _Words),
+    Column("triplets", _Words, nullable=False),  # JSON list of [subject, predicate, object]
+    Column("notes", _Words, nullable=False),  # JSON list of sentences
     # What holds, given its sources; see `silmari.catalog.effective`.
-    Column("uri", Text, nullable=False),
-    Column("title", Text, nullable=False),
-    Column("name_tokens", Text, nullable=False),
-    Column("date", String(10)),
-    Column("date_source", String(10)),
+    Column("uri", _Words, nullable=False),
+    Column("title", _Words, nullable=False),
+    Column("name_tokens", _Words, nullable=False),
+    Column("date", _Words),
+    Column("date_source", _Words),
     Column("day", Integer),  # YYYYMMDD for filters; NULL also for a file's time where that is no date
     Column("relations", String(10), nullable=False, server_default="sentences"),  # a RelationMode
 )
@@ -77,13 +96,13 @@ documents = Table(
 sources = Table(
     "sources",
     metadata,
-    Column("uri", Text, primary_key=True),
-    Column("path", Text, ForeignKey("files.path"), index=True),  # NULL for a record added by the API
+    Column("uri", _Words, primary_key=True),
+    Column("path", _Words, ForeignKey("files.path"), index=True),  # NULL for a record added by the API
     Column("document_id", BigInteger, ForeignKey("documents.id"), nullable=False, index=True),
-    Column("name_title", Text, nullable=False),
-    Column("name_tokens", Text, nullable=False),
-    Column("date", String(10)),  # only one that the name or the file's time suggests
-    Column("date_source", String(10)),
+    Column("name_title", _Words, nullable=False),
+    Column("name_tokens", _Words, nullable=False),
+    Column("date", _Words),  # only one that the name or the file's time suggests
+    Column("date_source", _Words),
     Column("relations", String(10)),  # the RelationMode that was asked for; NULL: as the document brings
 )
 
@@ -93,14 +112,14 @@ passages = Table(
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     Column("document_id", BigInteger, ForeignKey("documents.id"), nullable=False),
     Column("position", Integer, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("content", Text),  # NULL when equal to text
-    Column("context", Text, nullable=False),
-    Column("locator", Text, nullable=False),  # JSON object
-    Column("date", String(10)),
-    Column("tokens", Text, nullable=False),
+    Column("text", _Words, nullable=False),
+    Column("content", _Words),  # NULL when equal to text
+    Column("context", _Words, nullable=False),
+    Column("locator", _Words, nullable=False),  # JSON object
+    Column("date", _Words),
+    Column("tokens", _Words, nullable=False),
     # As `silmari.language.names.passage_names` gives them, joined by blanks.
-    Column("names", Text, nullable=False, server_default=""),
+    Column("names", _Words, nullable=False, server_default=""),
     Column("text_hash", LargeBinary(16), nullable=False, index=True),
     Column("waiting", BigInteger),  # its turn to be embedded, lowest first; NULL once it has a vector
     Column("unextracted", BigInteger),  # its turn to be read by a model; NULL once done, failed or not wanted
@@ -112,8 +131,8 @@ entities = Table(
     "entities",
     metadata,
     Column("id", BigInteger, primary_key=True, autoincrement=False),
-    Column("key", Text, nullable=False, unique=True),
-    Column("name", Text, nullable=False),  # the most used spelling, of equal ones the least string
+    Column("key", _Words, nullable=False, unique=True),
+    Column("name", _Words, nullable=False),  # the most used spelling, of equal ones the least string
     Column("text_hash", LargeBinary(16), nullable=False, index=True),
     Column("waiting", BigInteger),  # NULL once it has a vector
 )
@@ -122,7 +141,7 @@ spellings = Table(
     "spellings",
     metadata,
     Column("entity_id", BigInteger, ForeignKey("entities.id"), primary_key=True, autoincrement=False),
-    Column("name", Text, primary_key=True),
+    Column("name", _Words, primary_key=True),
     Column("uses", BigInteger, nullable=False),  # ends of relations that are spelled so
 )
 
@@ -134,9 +153,9 @@ relations = Table(
     Column("identity", LargeBinary(16), nullable=False, unique=True),  # a hash of the three parts
     Column("subject_id", BigInteger, ForeignKey("entities.id"), nullable=False, index=True),
     Column("object_id", BigInteger, ForeignKey("entities.id"), nullable=False, index=True),
-    Column("subject", Text, nullable=False),
-    Column("predicate", Text, nullable=False),
-    Column("object", Text, nullable=False),
+    Column("subject", _Words, nullable=False),
+    Column("predicate", _Words, nullable=False),
+    Column("object", _Words, nullable=False),
     Column("text_hash", LargeBinary(16), nullable=False, index=True),
     Column("waiting", BigInteger),  # NULL once it has a vector
 )
@@ -150,28 +169,30 @@ statements = Table(
 )
 
 # What statements are made from, beside `documents.triplets`; each is a JSON list of [subject, predicate, object].
-attached = Table("attached", metadata, Column("uri", Text, primary_key=True), Column("triplets", Text, nullable=False))
+attached = Table(
+    "attached", metadata, Column("uri", _Words, primary_key=True), Column("triplets", _Words, nullable=False)
+)
 
 extracted = Table(
     "extracted",
     metadata,
     Column("passage_id", BigInteger, ForeignKey("passages.id"), primary_key=True, autoincrement=False),
-    Column("triplets", Text, nullable=False),
+    Column("triplets", _Words, nullable=False),
 )
 
 extraction_failures = Table(
     "extraction_failures",
     metadata,
     Column("passage_id", BigInteger, ForeignKey("passages.id"), primary_key=True, autoincrement=False),
-    Column("reason", Text, nullable=False),
+    Column("reason", _Words, nullable=False),
 )
 
 # What the user decided of two keys, the lesser one first; it outlives the entities.
 aliases = Table(
     "aliases",
     metadata,
-    Column("key_a", Text, primary_key=True),
-    Column("key_b", Text, primary_key=True),
+    Column("key_a", _Words, primary_key=True),
+    Column("key_b", _Words, primary_key=True),
     Column("same", Boolean, nullable=False),
 )
 
@@ -187,7 +208,7 @@ vectors = Table(
     "vectors",
     metadata,
     Column("text_hash", LargeBinary(16), primary_key=True),
-    Column("embedder", String(200), primary_key=True),
+    Column("embedder", _Words, primary_key=True),
     Column("vector", LargeBinary, nullable=False),  # float16, little-endian, unit length
 )
 
@@ -204,9 +225,9 @@ changes = Table(
 replies = Table(
     "replies",
     metadata,
-    Column("model", String(200), primary_key=True),
-    Column("key", String(64), primary_key=True),
-    Column("reply", Text, nullable=False),  # JSON
+    Column("model", _Words, primary_key=True),
+    Column("key", _Words, primary_key=True),
+    Column("reply", _Words, nullable=False),  # JSON
     Column("created_at", BigInteger, nullable=False),  # seconds since 1970
 )
 
@@ -215,8 +236,18 @@ staged_tokens = Table(
     "staged_tokens",
     metadata,
     Column("passage_id", BigInteger, ForeignKey("passages.id", ondelete="CASCADE"), primary_key=True),
-    Column("tokens", Text, nullable=False),
-    Column("names", Text, nullable=False, server_default=""),
+    Column("tokens", _Words, nullable=False),
+    Column("names", _Words, nullable=False, server_default=""),
+)
+
+# Parts of the work of embedding and of reading relations; who locks a row has that part for itself. Only where
+# several processes share the work.
+shares = Table(
+    "shares",
+    metadata,
+    Column("queue", String(10), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    info={"only": "postgresql"},
 )
 
 
@@ -224,8 +255,12 @@ def take_numbers(connection: Connection, name: str, count: int) -> range:
     """Take `count` fresh numbers of a counter, inside the write transaction."""
     if not count:
         return range(0)
-    connection.execute(update(counters).where(counters.c.name == name).values(value=counters.c.value + count))
-    last = connection.execute(select(counters.c.value).where(counters.c.name == name)).scalar_one()
+    more = update(counters).where(counters.c.name == name).values(value=counters.c.value + count)
+    if connection.dialect.update_returning:
+        last: int = connection.execute(more.returning(counters.c.value)).scalar_one()
+    else:
+        connection.execute(more)
+        last = connection.execute(select(counters.c.value).where(counters.c.name == name)).scalar_one()
     return range(last - count + 1, last + 1)
 
 

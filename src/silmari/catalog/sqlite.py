@@ -13,7 +13,9 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
-from silmari.errors import BusyError, KnowledgeBaseError
+from silmari.catalog.lease import Lease
+from silmari.catalog.store import SQLITE, folder_problem
+from silmari.errors import BusyError, KnowledgeBaseError, MissingBaseError
 
 FILE_NAME = "silmari.sqlite"
 BUSY_SECONDS = 30.0
@@ -27,6 +29,10 @@ class SqliteStore:
     on the disk (synchronous FULL).
     """
 
+    elsewhere = "name another folder with --kb"
+    shares_work = False
+    shown = SQLITE
+
     def __init__(self, folder: Path, *, create: bool, readonly: bool, busy_seconds: float = BUSY_SECONDS) -> None:
         """Open the file in `folder`, or make both.
 
@@ -35,6 +41,7 @@ class SqliteStore:
         """
         self.folder = folder
         self.path = folder / FILE_NAME
+        self.place = str(self.path)
         self.readonly = readonly
         self._busy_seconds = busy_seconds
         self._lock = threading.Lock()
@@ -93,6 +100,23 @@ class SqliteStore:
                 "To write, give yourself the right to write to the folder and its files."
             )
 
+    def prepare(self, connection: Connection) -> None:
+        """Do nothing: the file is there."""
+
+    def missing(self) -> KnowledgeBaseError:
+        """What to say of a file without tables."""
+        return KnowledgeBaseError(
+            f"The file {self.path} is empty: making the knowledge base was interrupted, or the file was damaged; "
+            "add your documents again, or restore it from a copy."
+        )
+
+    def shares(self, queue: str) -> None:
+        """None: one process at a time, the one with the lease, does all that waits."""
+
+    def try_lease(self, name: str, timeout: float) -> Lease | None:
+        """A lease in the base's folder, which all its processes share."""
+        return Lease.try_take(self.folder, timeout=timeout, name=name)
+
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
@@ -104,14 +128,11 @@ class SqliteStore:
             else:
                 self.path.stat()
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise KnowledgeBaseError(
+            raise MissingBaseError(
                 f"There is no knowledge base in {self.folder}; make one with: silmari add PATH --kb {self.folder}"
             ) from error
         except OSError as error:
-            raise KnowledgeBaseError(
-                f"The folder {self.folder} of the knowledge base cannot be used ({error.strerror or error}); "
-                "check its rights, or name another with --kb."
-            ) from error
+            raise folder_problem(self.folder, error) from error
 
     def _connect(self) -> sqlite3.Connection:
         target = str(self.path)

@@ -33,8 +33,10 @@ _READ_AHEAD = 500
 _LENGTH_TOLERANCE = 0.01  # rounding 4,096 numbers to float16 moves the length by far less
 
 
-def pending(connection: Connection, embedder: str, limit: int) -> list[tuple[bytes, str]]:
-    """The next texts to embed as (hash, text), distinct.
+def pending(
+    connection: Connection, embedder: str, limit: int, allowed: Callable[[bytes], bool] = lambda text_hash: True
+) -> list[tuple[bytes, str]]:
+    """The next texts to embed as (hash, text), distinct, of those hashes that are allowed.
 
     Those of passages come first (tables, then the newest documents), then those of relations and of entities.
     """
@@ -57,7 +59,7 @@ def pending(connection: Connection, embedder: str, limit: int) -> list[tuple[byt
             if not rows:
                 break
             for waiting, number, text_hash, *parts in rows:
-                if len(found) < limit and text_hash not in found:
+                if len(found) < limit and text_hash not in found and allowed(text_hash):
                     found[text_hash] = _TEXTS[kind](*parts)
                 last = (waiting, number)
     return list(found.items())

@@ -192,8 +192,21 @@ def show(pieces: Any, explain: bool = False) -> Any:
     if answer.sources:
         out.print()
         show_sources(out, answer)
+    show_doubts(out, answer)
     show_trace(answer.trace, explain)
     return answer
+
+
+def show_doubts(out: Console, answer: Answer) -> None:
+    """Print the sentences of an answer that its sources do not support."""
+    from silmari.answering.wording import language_of
+
+    if not answer.unsupported:
+        return
+    korean = language_of(answer.question) == "ko"
+    out.print("\n출처가 뒷받침하지 않는 문장" if korean else "\nNot supported by the sources", style="bold yellow")
+    for sentence in answer.unsupported:
+        out.print(f"- {' '.join(sentence.split())}", style="yellow", soft_wrap=True)
 
 
 def show_sources(out: Console, answer: Answer) -> None:

@@ -79,7 +79,9 @@ def chat(
     }
     kept = [] if history is None else read_history(history)
     with open_base(kb, embedder=embedder, llm=llm, max_cost=max_cost) as base, _polite_end():
-        Chat(base, console(), options, kept, history, explain).run()
+        talk = Chat(base, console(), options, kept, history, explain)
+        talk.check()
+        talk.run()
 
 
 def read_history(path: Path) -> list[tuple[str, str]]:
@@ -140,6 +142,19 @@ class Chat:
     file: Path | None = None
     explain: bool = False
     last: Answer | None = None
+
+    def check(self) -> None:
+        """See before the first question whether the options can be.
+
+        Raises:
+            UsageError: One is wrong.
+        """
+        from silmari.retrieval.presets import choose
+
+        _known_way(self.options["way"])
+        choose(self.options["policy"] or self.base.settings.default_policy, self.base.settings.policy)
+        if self.options["filters"]:
+            self.base.documents(filters=self.options["filters"])
 
     def run(self) -> None:
         """Until the input ends."""
@@ -210,8 +225,7 @@ class Chat:
         return True
 
     def _way(self, value: str) -> None:
-        if value and value not in WAYS:
-            raise UsageError(f"There is no way named {value}; the ways are {', '.join(WAYS)}.")
+        _known_way(value)
         self.options["way"] = value or self.options.get("way")
         self.out.print(f"way: {self.options['way'] or self.base.settings.way}")
 
@@ -231,6 +245,11 @@ class Chat:
         for cited in self.last.sources:
             self.out.print(f"[{cited.n}] {shown(cited.source.uri)}", style="dim", soft_wrap=True)
             self.out.print(f"    {' '.join(cited.quote.split())}", soft_wrap=True)
+
+
+def _known_way(value: str | None) -> None:
+    if value and value not in WAYS:
+        raise UsageError(f"There is no way named {value}; the ways are {', '.join(WAYS)}.")
 
 
 def _lines(person: bool) -> Iterator[str]:

@@ -32,7 +32,7 @@ def demo(
     folder = keep or Path(tempfile.mkdtemp(prefix="silmari-demo-"))
     passed, results = 0, []
     try:
-        with KnowledgeBase.open(folder, embedder=embedder, llm=llm) as base:
+        with KnowledgeBase.open(folder, embedder=embedder, llm=llm, catalog="sqlite") as base:
             if not as_json:
                 out.print(f"Adding the files in {office()}", soft_wrap=True)
             with ProgressBars() as bars:

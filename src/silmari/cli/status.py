@@ -15,6 +15,8 @@ def status(kb: Kb = None, embedder: EmbedderName = None, as_json: Json = False) 
     out = console()
     kinds = ", ".join(f"{count:,} {name}" for name, count in state.categories.items())
     out.print(f"Base       {state.folder}", soft_wrap=True)
+    if state.catalog != "sqlite":
+        out.print(f"Catalog    {state.catalog}", soft_wrap=True)
     out.print(f"Documents  {state.documents:,}" + (f"  ({kinds})" if kinds else ""))
     out.print(f"Passages   {state.passages:,}")
     out.print(f"Relations  {state.relations:,} between {state.entities:,} entities")

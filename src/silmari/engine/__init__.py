@@ -45,6 +45,11 @@ def open_engine(url: str, folder: Path) -> Engine:
     )
 
 
+def is_shared(url: str) -> bool:
+    """Whether a URL names an engine on a server, which several machines write to; others lie in the base's folder."""
+    return url.startswith(("milvus+", "elasticsearch+"))
+
+
 def shown(url: str, folder: Path) -> str:
     """An engine's URL as it may be printed, for the base in a folder: without key, token, user and password."""
     url = url.replace(_FOLDER, str(folder))
@@ -87,7 +92,7 @@ def remembered(url: str, folder: Path) -> tuple[str, bool]:
 def _elastic(url: str) -> Engine:
     from silmari.engine.elastic_address import parse
 
-    address = parse(url, os.environ.get("SILMARI_ENGINE_API_KEY"))
+    address = parse(url, os.environ.get("SILMARI_ENGINE_API_KEY"), os.environ.get("SILMARI_ENGINE_LOGIN"))
     try:
         from silmari.engine.elastic import ElasticEngine
     except ImportError as error:

@@ -46,12 +46,13 @@ class Address:
     refresh: Literal["now", "later"] = "now"
 
 
-def parse(url: str, api_key: str | None = None) -> Address:
+def parse(url: str, api_key: str | None = None, login: str | None = None) -> Address:
     """Read ``elasticsearch+http(s)://[KEY@ or USER:PASSWORD@]HOST[:9200][/PREFIX][?OPTION=…]``.
 
     Args:
         url: With a key or password percent-encoded where it has characters such as ``/`` or ``=``.
-        api_key: Used if the URL holds none.
+        api_key: Used if the URL holds neither a key nor a password.
+        login: ``USER:PASSWORD``, used if there is no key either.
 
     Raises:
         UsageError: Some part is wrong; the message never repeats a secret.
@@ -65,7 +66,12 @@ def parse(url: str, api_key: str | None = None) -> Address:
     if not parts.scheme.startswith("elasticsearch+") or scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError(f"The engine's URL names no Elasticsearch server: it has the form {FORM}.")
     options = _options(parts)
-    key, login = _secrets(parts)
+    key, own = _secrets(parts)
+    if own is None and not (key or api_key) and login:
+        user, colon, password = login.partition(":")
+        if not (user and colon):
+            raise UsageError("SILMARI_ENGINE_LOGIN must be USER:PASSWORD.")
+        own = user, password
     ca_certs = Path(options["ca_certs"]).expanduser() if "ca_certs" in options else None
     if ca_certs is not None and not ca_certs.is_file():
         raise UsageError(f"The file {ca_certs} that ca_certs names in the engine's URL is not there: check the path.")
@@ -76,8 +82,8 @@ def parse(url: str, api_key: str | None = None) -> Address:
         url=f"{scheme}://{host}:{port or 9200}",
         prefix=_prefix(parts),
         # A key for everything must not override what a URL says about one server.
-        api_key=key or (None if login else api_key) or None,
-        login=login,
+        api_key=key or (None if own else api_key) or None,
+        login=own,
         ca_certs=ca_certs,
         analysis="nori" if _chosen(options, "analysis", ("blanks", "nori")) == "nori" else "blanks",
         timeout=_number(options, "timeout", 30.0, least=0.1),

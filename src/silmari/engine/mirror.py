@@ -12,6 +12,10 @@ from silmari.engine.base import Change, Engine, Standing
 from silmari.errors import BusyError, KnowledgeBaseError, MissingExtraError, UsageError
 
 BATCH = 5_000
+_FOREIGN = (
+    "There is the index of another knowledge base in that engine; give this one a name of its own in the engine's URL, "
+    "or delete that index if nobody needs it (docs/engines.md)."
+)
 
 
 class ChangeLog(Protocol):
@@ -29,6 +33,9 @@ class ChangeLog(Protocol):
 
 class Held(Protocol):
     """The right to write to the engine, held by one process at a time."""
+
+    def held(self) -> bool:
+        """Whether it is still there: over a network it is lost with its connection."""
 
     def release(self) -> None:
         """Give it back."""
@@ -95,6 +102,19 @@ class Mirror:
             self.problem = str(error)
             return standing.seq
 
+    def assert_own(self) -> None:
+        """Do nothing if the engine holds this base, or nothing yet, or cannot say.
+
+        Raises:
+            KnowledgeBaseError: It holds another one, whose hits would be taken for this one's.
+        """
+        try:
+            mark = self.engine.watermark()
+        except KnowledgeBaseError:
+            return  # a server that does not answer gives no wrong hits either
+        if mark is not None and mark.base != self._log.standing().base:
+            raise KnowledgeBaseError(_FOREIGN)
+
     def fill(self, told: Callable[[int, int], None]) -> None:
         """Bring the engine up to date now, or say why not; what was done is kept, and another call goes on from there.
 
@@ -105,13 +125,6 @@ class Mirror:
             BusyError: Another process fills it.
             KnowledgeBaseError: It holds another base, cannot be reached or written.
         """
-        self.engine.refresh()
-        mark, standing = self.engine.watermark(), self._log.standing()
-        if mark is not None and mark.base != standing.base:
-            raise KnowledgeBaseError(
-                "There is the index of another knowledge base in that engine; give this one a name of its own in the "
-                "URL, or empty that place first."
-            )
         with self.writing() as mine:
             if not mine:
                 raise BusyError("Another process is moving this knowledge base; wait until it is done, or stop it.")
@@ -195,6 +208,9 @@ class Mirror:
     def _apply(self, told: Callable[[int, int], None] | None = None) -> None:
         mark = self.engine.watermark()
         standing = self._log.standing()
+        if mark is not None and mark.base != standing.base and self.url != LOCAL:
+            # Two bases would take the place from each other at every search.
+            raise KnowledgeBaseError(_FOREIGN)
         if mark is None or (mark.base, mark.epoch) != (standing.base, standing.epoch) or mark.seq > standing.seq:
             # Emptied, restored from elsewhere, or ahead of a restored catalog: start anew.
             self.engine.reset(standing.base, standing.epoch)
@@ -207,6 +223,11 @@ class Mirror:
         if told is not None:
             told(done, total)
         while batch := self._log.changes(after, BATCH):
+            if self._lease is None or not self._lease.held():
+                raise KnowledgeBaseError(
+                    "The connection by which this process alone may write to the search index was lost; what was "
+                    "written is kept, and the next search or add goes on."
+                )
             self.engine.apply(batch)
             after = batch[-1].seq
             done += len(batch)

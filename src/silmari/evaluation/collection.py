@@ -79,7 +79,9 @@ def opened(
     triplets = dataset.triplets if mode == "given" else {}
     ids = _uris(dataset)
     folder = settings.cache.expanduser() / FOLDER / _key(dataset, triplets, built_with)
-    with KnowledgeBase.open(settings.model_copy(update={"kb": folder}), embedder=embedder, llm=llm) as base:
+    # Beside the user's own base, never in its catalog.
+    own = settings.model_copy(update={"kb": folder, "catalog": "sqlite"})
+    with KnowledgeBase.open(own, embedder=embedder, llm=llm) as base:
         # A base of this name can only hold documents of exactly this content, so what is there is right.
         there = {uri for document in base.documents() for uri in (document.uri, *document.also)}
         wanted = (

@@ -25,6 +25,7 @@ from silmari.providers.calling import Calling
 from silmari.providers.faults import ServiceError, UselessReplyError
 from silmari.providers.gate import Gate
 from silmari.providers.usage import Usage
+from silmari.waiting import LOOK_AGAIN, Patience
 
 # Results are stored this often at the latest: what a kill loses has to be looked up in the cache again.
 SAVE_EVERY = 2.0
@@ -40,11 +41,26 @@ _LEAKING = 20
 Waiting = tuple[int, str, str]
 
 
+class Claimed(Protocol):
+    """Passages that no other process reads meanwhile."""
+
+    @property
+    def items(self) -> Sequence[Waiting]:
+        """In the order of the queue."""
+
+    @property
+    def others(self) -> bool:
+        """Whether other processes are reading more."""
+
+    def release(self) -> None:
+        """Give them back; does nothing the second time."""
+
+
 class Queue(Protocol):
     """Where passages wait and what was read in them is kept; the catalog is one."""
 
-    def pending_extractions(self, limit: int) -> list[Waiting]:
-        """The next passages as (id, context, text)."""
+    def claim_extractions(self, limit: int) -> Claimed:
+        """The next passages as (id, context, text), which no other process reads until they are released."""
 
     def count_extractions(self) -> tuple[int, int]:
         """How many wait, and how many failed."""
@@ -96,7 +112,8 @@ class Extracted:
 async def extract_pending(catalog: Queue, calling: Calling, on_read: OnRead | None = None) -> Extracted:
     """Let the model read the passages that wait, until none is left, the money is spent, or the service gives up.
 
-    The lease must be held. However it ends, also cancelled, what was read is stored; the passages that remain wait
+    Where processes do not share the work, the lease must be held; where they do, it ends when nothing is left that
+    others have claimed, either. However it ends, also cancelled, what was read is stored; the passages that remain wait
     for the next call.
 
     Args:
@@ -131,6 +148,10 @@ class _Run:
         self._result = Extracted(usage=self._gate.usage)
         # Taken out in this run and still in the catalog's queue.
         self._taken: set[int] = set()
+        # What each claim is still needed for.
+        self._claims: list[tuple[Claimed, set[int]]] = []
+        self._others = False
+        self._patience = Patience()
         self._ready: list[Waiting] = []
         self._found: dict[int, list[Triplet]] = {}
         self._reasons: dict[int, str] = {}
@@ -148,6 +169,8 @@ class _Run:
             while True:
                 await self._start(tasks)
                 if not tasks:
+                    if await self._others_work():
+                        continue
                     break
                 done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
@@ -165,6 +188,8 @@ class _Run:
                     self._settle(passage, task.result(), 0)
                 task.cancel()
             self._save()
+            for claim, _ in self._claims:
+                claim.release()
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._doubtful and not self._result.problem:
             self._result.problem = str(next(reversed(self._doubtful.values())))
@@ -175,13 +200,24 @@ class _Run:
         while not self._result.problem and len(tasks) < self._width:
             if not self._ready:
                 limit = len(self._taken) + _AHEAD + self._gate.concurrency
-                fresh = await asyncio.to_thread(self._catalog.pending_extractions, limit)
-                self._ready = [passage for passage in reversed(fresh) if passage[0] not in self._taken]
+                claim = await asyncio.to_thread(self._catalog.claim_extractions, limit)
+                self._others = claim.others
+                self._ready = [passage for passage in reversed(claim.items) if passage[0] not in self._taken]
                 if not self._ready:
+                    claim.release()
                     return
+                self._claims.append((claim, {passage[0] for passage in self._ready}))
                 self._taken.update(passage[0] for passage in self._ready)
             passage = self._ready.pop()
             tasks[asyncio.create_task(self._ask(passage))] = passage
+
+    async def _others_work(self) -> bool:
+        """Wait a moment for what others have claimed, keeping nothing from them; False if that is nothing."""
+        if not self._others or self._doubtful or self._result.problem:
+            return False
+        await asyncio.to_thread(self._save)
+        await asyncio.sleep(LOOK_AGAIN)
+        return self._patience.lasts((await asyncio.to_thread(self._catalog.count_extractions))[0])
 
     async def _ask(self, passage: Waiting) -> _Outcome:
         _, context, text = passage
@@ -262,6 +298,11 @@ class _Run:
         for number in reasons:
             self._reasons.pop(number, None)
         self._taken.difference_update(found, reasons)
+        for claim, needed in self._claims:
+            needed.difference_update(found, reasons)
+            if not needed:
+                claim.release()
+        self._claims = [(claim, needed) for claim, needed in self._claims if needed]
 
 
 class _Reading:

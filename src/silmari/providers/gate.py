@@ -28,6 +28,9 @@ _log = logging.getLogger(__name__)
 
 _MAX_ATTEMPTS = 8
 _ENDINGS = frozenset({"finish_reason", "stop_reason", "done_reason"})
+# What they say of a reply that is not whole, by provider.
+_CUT = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
+_FILTERED = frozenset({"content_filter", "safety", "recitation", "prohibited_content", "blocklist"})
 # Tokens that a reply is taken to have before it is there.
 REPLY_TOKENS = 500
 # What services answer that do not know how to hold a reply to a schema.
@@ -206,7 +209,7 @@ class Gate:
 
         Raises:
             BudgetError: The call might go over `max_cost`; it was not made.
-            ProviderError: The service failed, or fell silent on the way.
+            ProviderError: The service failed, fell silent on the way, or cut the reply off.
         """
         known = self.recall(model, messages)
         if known is not None:
@@ -217,7 +220,7 @@ class Gate:
         usage: Any = None
         pieces: list[str] = []
         # A connection that is cut can look like an orderly end. OpenAI's protocol says when it is one.
-        finished = not model.name.startswith("openai:")
+        finished, ending = not model.name.startswith("openai:"), ""
         with self._reserved(model, messages, REPLY_TOKENS):
             async with self._slot():
 
@@ -235,7 +238,8 @@ class Gate:
                     async with aclosing(stream):
                         while chunk is not None:
                             usage = added(usage, getattr(chunk, "usage_metadata", None))
-                            finished = finished or bool(_ENDINGS & set(chunk.response_metadata))
+                            for said in _ENDINGS & chunk.response_metadata.keys():
+                                finished, ending = True, str(chunk.response_metadata[said] or ending).lower()
                             text = text_of(chunk)
                             pieces.append(text)
                             if text:
@@ -245,6 +249,10 @@ class Gate:
                     self._counted(model, messages, "".join(pieces), usage)
         if not finished:
             raise ProviderError(f"The model {model.name} broke off its reply: the stream ended before the text did.")
+        if ending in _CUT:
+            raise ProviderError(f"The model {model.name} reached its limit of tokens before its reply was complete.")
+        if ending in _FILTERED:
+            raise ProviderError(f"The model {model.name} did not complete its reply: its service filtered it.")
 
     def recall(self, model: ChatModel, messages: Sequence[BaseMessage]) -> str | None:
         """A reply from the cache."""

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-KNOWLEDGE_BASE_FILE = "silmari.sqlite"
+# One of them lies in the folder of every knowledge base.
+KNOWLEDGE_BASE_FILES = frozenset(("silmari.sqlite", "silmari.postgresql"))
 _PASSED_FOLDERS = frozenset(("__pycache__", "node_modules", "$recycle.bin", "system volume information", "__macosx"))
 _PASSED_FILES = frozenset(("thumbs.db", "desktop.ini", "ehthumbs.db"))
 _MAGIC = re.compile(r"[*?\[]")
@@ -213,7 +214,7 @@ def _walk(
         except OSError as error:
             yield Found(folder, _reason(error))
             continue
-        if folder != root and any(entry.name == KNOWLEDGE_BASE_FILE for entry in listed):
+        if folder != root and any(entry.name in KNOWLEDGE_BASE_FILES for entry in listed):
             continue
         below: list[tuple[Path, str, bool]] = []
         for entry in listed:
