@@ -201,7 +201,8 @@ def measure(name: str) -> None:
     base = KnowledgeBase.open(folder / "kb", embedder=embedder, cache=folder / "cache")
     opened = time.perf_counter() - begun
     base.analyser.tokens_many(["다리 bridge"])
-    me, found = os.getpid(), []
+    me = os.getpid()
+    found = [row("memory: the program, Kiwi loaded", _resident(me), "MB")]
     before = {field: _resident(me, field) for field in ("RssAnon", "RssFile")}
 
     def used(what: str) -> None:
