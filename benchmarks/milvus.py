@@ -84,6 +84,29 @@ def _recall(engine: Engine, questions: NDArray[np.float32], full: NDArray[np.flo
     return sum(shared) / (10 * len(questions))
 
 
+def _outside(engine: MilvusEngine, questions: NDArray[np.float32]) -> float:
+    """Milliseconds of a search that are not spent in pymilvus's own; the same search, so that noise falls on both."""
+    client, inside, found = engine._link.client, [0.0], []
+    own = client.search
+
+    def search(*args: Any, **options: Any) -> object:
+        begun = time.perf_counter()
+        try:
+            return own(*args, **options)
+        finally:
+            inside[0] += time.perf_counter() - begun
+
+    client.search = search
+    try:
+        for question in questions:
+            inside[0], begun = 0.0, time.perf_counter()
+            engine.dense("passage", question, 10, ALL)
+            found.append(time.perf_counter() - begun - inside[0])
+    finally:
+        del client.search
+    return 1e3 * median(found)
+
+
 def _compared(url: str, items: list[Record], vectors: NDArray[np.float16], local: LocalEngine) -> list[dict[str, Any]]:
     questions = embeddings()[1][:ASKED]
     units = questions / np.linalg.norm(questions, axis=1, keepdims=True)
@@ -130,20 +153,31 @@ def _compared(url: str, items: list[Record], vectors: NDArray[np.float16], local
             | medians({"local": lambda n: local.dense("passage", questions[n], 10, ALL)}, ASKED)
             | medians({"cosines": lambda n: engine.similarity("passage", questions[n], ids)}, ASKED)
         )
+        outside = _outside(engine, questions)
         recalls = _recall(local, questions, full), _recall(engine, questions, full)
         engine.reset("bench", "2")
         engine.close()
     times = best["ours"].clock / best["local"].clock
     over = best["ours"].clock - best["bare"].clock
     over_filtered = best["ours filtered"].clock - best["bare filtered"].clock
+    own = best["ours"].processor - best["bare"].processor
+    own_filtered = best["ours filtered"].processor - best["bare filtered"].processor
     size = f"{len(items):,} passages"
     fast = times >= 20 if not url and len(items) >= 100_000 else None
     return [
         row(f"{name}, {size}: dense, k 10", best["ours"].clock, "ms", beside=f"local {best['local']}"),
         row("local is faster", times, "times", "≥ 20 at 100,000 on Lite", fast),
         row("recall@10 of exact", recalls[1], "", beside=f"local {recalls[0]:.3f}"),
-        row("our overhead a search", over, "ms", "≤ 1", over <= 1, f"bare {best['bare']}"),
-        row("our overhead, filtered", over_filtered, "ms", "≤ 1", over_filtered <= 1, f"bare {best['bare filtered']}"),
+        row("our overhead a search", over, "ms", "≤ 1", over <= 1, f"{own:.2f} on the processor; bare {best['bare']}"),
+        row(
+            "our overhead, filtered",
+            over_filtered,
+            "ms",
+            "≤ 1",
+            over_filtered <= 1,
+            f"{own_filtered:.2f} on the processor; bare {best['bare filtered']}",
+        ),
+        row("of a search, outside of pymilvus", outside, "ms", "≤ 1", outside <= 1),
         row("cosines of 1,000 ids", best["cosines"].clock, "ms"),
         _ingest("ingest, texts and vectors", rate, bare_rate),
         _ingest("ingest, vectors alone", vectors_rate, bare_rate),
