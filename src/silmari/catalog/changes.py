@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -85,12 +86,14 @@ def standing(connection: Connection) -> Standing:
 
 def applying(connection: Connection, place: str, before: int, after: int) -> None:
     """Note which numbers the watermark of the engine at `place` may have from now on."""
-    set_meta(connection, f"{_APPLIED}{place}", f"{before} {after}")
+    # A place may be longer than a key.
+    key = hashlib.blake2b(place.encode(), digest_size=12).hexdigest()
+    set_meta(connection, f"{_APPLIED}{key}", f"{before} {after} {place}")
 
 
 def _applied(meta: Mapping[str, str]) -> dict[str, tuple[int, int]]:
-    found = {key.removeprefix(_APPLIED): value.split() for key, value in meta.items() if key.startswith(_APPLIED)}
-    return {place: (int(before), int(after)) for place, (before, after) in found.items()}
+    found = [value.split(" ", 2) for key, value in meta.items() if key.startswith(_APPLIED)]
+    return {place: (int(before), int(after)) for before, after, place in found}
 
 
 def touched_since(
