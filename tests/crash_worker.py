@@ -1,6 +1,6 @@
 """A process that adds a folder and tells what it has done, to be killed by `test_crashes`.
 
-Its arguments are the base's folder, the folder to add, and the file LOG. Each line on standard output is a
+Its arguments are the base's folder, the folder to add, the file LOG, and perhaps a file that it waits for. Each line on standard output is a
 progress report; each line of LOG is the hash of a text that was embedded.
 """
 
@@ -44,8 +44,10 @@ def tell(progress: Progress) -> None:
 
 def main() -> None:
     """Add the folder."""
-    kb, folder, log = sys.argv[1:]
+    kb, folder, log, *gate = sys.argv[1:]
     with KnowledgeBase.open(kb, embedder=LoggedEmbeddings(log)) as base:
         os.write(1, b"open 0 0\n")
+        while gate and not os.path.exists(gate[0]):
+            time.sleep(0.01)
         report = base.add(folder, on_progress=tell)
     os.write(1, f"end {len(report.files)} {report.pending['vectors']} {report.notes}\n".encode())

@@ -47,12 +47,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def start(kb: Path, folder: Path, log: Path, cache: Path, catalog: str = "sqlite") -> subprocess.Popen[str]:
+def start(
+    kb: Path, folder: Path, log: Path, cache: Path, catalog: str = "sqlite", *gate: Path
+) -> subprocess.Popen[str]:
     own = {"SILMARI_CACHE": str(cache), "SILMARI_CATALOG": catalog}
     environment = {**os.environ, **own, "PYTHONPATH": os.pathsep.join(sys.path)}
     # Imported, so that its embedder has the same name here and there.
     return subprocess.Popen(
-        [sys.executable, "-c", "import crash_worker; crash_worker.main()", str(kb), str(folder), str(log)],
+        [
+            sys.executable,
+            "-c",
+            "import crash_worker; crash_worker.main()",
+            str(kb),
+            str(folder),
+            str(log),
+            *map(str, gate),
+        ],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -185,9 +185,13 @@ def test_two_who_add_at_once_both_succeed(where: str, tmp_path: Path, request: p
     logs = [tmp_path / f"{number}.log" for number in range(2)]
     kbs = [tmp_path / "kb"] * 2 if where == "sqlite" else [tmp_path / "kb0", tmp_path / "kb1"]
     started = [
-        start(kb, texts, log, tmp_path / f"cache{number}", catalog)
+        start(kb, texts, log, tmp_path / f"cache{number}", catalog, tmp_path / "go")
         for number, (kb, log) in enumerate(zip(kbs, logs, strict=True))
     ]
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open 0 0\n"
+    (tmp_path / "go").touch()
     for process in started:
         output, errors = process.communicate(timeout=100)
         assert process.returncode == 0, errors
