@@ -1,7 +1,7 @@
 """A process that adds a folder and tells what it has done, to be killed by `test_crashes`.
 
-Its arguments are the base's folder, the folder to add, the file LOG, and perhaps a file that it waits for. Each line on standard output is a
-progress report; each line of LOG is the hash of a text that was embedded.
+Its arguments are the base's folder, the folder to add, the file LOG, and perhaps a file that it waits for. Each line
+on standard output is a progress report; each line of LOG is the hash of a text that was embedded.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LoggedEmbeddings(Embeddings):
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         with open(self._log, "a", encoding="ascii") as log:
             log.writelines(f"{hashlib.sha256(text.encode()).hexdigest()}\n" for text in texts)
-        time.sleep(0.02)
+        time.sleep(float(os.environ.get("SILMARI_TEST_PAUSE", "0.02")))
         return [self.embed_query(text) for text in texts]
 
     def embed_query(self, text: str) -> list[float]:

@@ -175,8 +175,12 @@ def test_doctor(postgres: str, docs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["sqlite", "postgresql"])
-def test_two_who_add_at_once_both_succeed(where: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_two_who_add_at_once_both_succeed(
+    where: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nothing is embedded twice: one does the work of both, or each a part of it."""
+    # Embedding takes longer than the other one may need to come to it.
+    monkeypatch.setenv("SILMARI_TEST_PAUSE", "0.25")
     catalog = "sqlite" if where == "sqlite" else request.getfixturevalue("postgres")
     texts = tmp_path / "texts"
     texts.mkdir()
