@@ -30,7 +30,7 @@ TEXT = "연차휴가는 해마다 15일이다. 남은 휴가는 이듬해 3월�
 
 @pytest.fixture
 def base(tmp_path: Path, service: StandIn) -> Iterator[KnowledgeBase]:
-    options: dict[str, Any] = {"base_url": service.url, "api_key": "key", "embedder": "none"}
+    options: dict[str, Any] = {"base_url": service.url, "api_key": "key", "embedder": "none", "total_timeout": 12}
     with KnowledgeBase.open(tmp_path / "kb", llm="openai:any", **options) as opened:
         opened.add_records([{"id": "rules", "text": TEXT}, {"id": "menu", "text": "점심은 열두 시에 나온다."}])
         yield opened
