@@ -56,6 +56,23 @@ def test_a_removed_passage_leaves_one_row_an_aspect(catalog: Catalog) -> None:
     assert catalog.changes(after, 2) == tail(catalog, after)[:2]
 
 
+def test_whole_records_need_no_second_change(catalog: Catalog) -> None:
+    put(catalog, read("/a", "가", "나", "다"))
+    embed(catalog)
+    first, second, third = numbers(catalog, "/a")
+    last = catalog.last_seq()
+    texts = [(number, "text", True) for number in (first, second, third)]
+    # The end of the run is told, so that the engine's watermark comes to it.
+    assert seen(catalog.changes(0, 99, whole=(0, last))) == [*texts, (third, "vector", True)]
+    assert all(change.record and change.record.vector is not None for change in catalog.changes(0, 3, whole=(0, last)))
+    # A run that began after the texts has to bring the vectors, as one that goes on does.
+    begun = catalog.changes(0, 2)[-1].seq
+    found = catalog.changes(begun, 99, whole=(begun, last))
+    assert seen(found) == [texts[2], (first, "vector", True), (second, "vector", True), (third, "vector", True)]
+    # What was embedded after the run began may have been read without its vector.
+    assert seen(catalog.changes(0, 99, whole=(0, 3))) == seen(tail(catalog, 0))
+
+
 def test_numbers_are_never_given_twice(catalog: Catalog) -> None:
     put(catalog, read("/a", "가"))
     (former,) = numbers(catalog, "/a")

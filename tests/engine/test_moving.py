@@ -79,6 +79,7 @@ def test_there_and_back(
     assert base.status().lag == 0
     assert told[-1].stage == "index"
     assert told[-1].done == told[-1].total == base.catalog.count_changes(0)
+    assert base.status().engine_counts["vectors"] == base.catalog.counts().passages + 5  # 2 relations, 3 names
     assert [found(base, question) for question in (QUESTION, "연차휴가는 며칠인가요?", "서울 예산")] == first
     only = base.search("예산 연차휴가", filters={"since": "2024-01-01"}, way="cascade")
     assert [hit.source.uri for hit in only] == ["record:leave"]

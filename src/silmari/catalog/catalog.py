@@ -296,10 +296,13 @@ class Catalog:
 
     # The log
 
-    def changes(self, after: int, limit: int) -> list[Change]:
-        """The next changes after number `after`, oldest first, with the records as they are now."""
+    def changes(self, after: int, limit: int, *, whole: tuple[int, int] | None = None) -> list[Change]:
+        """The next changes after number `after`, oldest first, with the records as they are now.
+
+        For `whole` see `silmari.catalog.changes.read`.
+        """
         with self._store.read() as connection:
-            return changes.read(connection, after, limit)
+            return changes.read(connection, after, limit, whole)
 
     def last_seq(self) -> int:
         """The number of the newest change, 0 if there is none."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
-from sqlalchemy import Connection, Table, and_, delete, func, insert, literal, select
+from sqlalchemy import Connection, Table, and_, delete, func, insert, literal, not_, select
 
 from silmari.catalog.rules import Rules, chunks
 from silmari.catalog.schema import (
@@ -130,11 +130,29 @@ def touched_since(
     return newest, touched
 
 
-def read(connection: Connection, after: int, limit: int) -> list[Change]:
+def read(connection: Connection, after: int, limit: int, whole: tuple[int, int] | None = None) -> list[Change]:
     """The next changes after a number, oldest first, each with the record as it is now.
 
     Relations and entities are found by their vectors alone: they have no tokens, document or date.
+
+    Args:
+        connection: To the database.
+        after: The number.
+        limit: How many at most.
+        whole: For an engine that writes whole records: the numbers where its run began, and of the newest change then.
+            Vectors between them are left out whose item has a change of its text in the same run, since that brings
+            the vector along. The newest change itself is never left out, so that the run's end is told.
     """
+    wanted = [changes.c.seq > after]
+    if whole is not None:
+        text = changes.alias()
+        brought = select(text.c.seq).where(
+            text.c.kind == changes.c.kind,
+            text.c.item_id == changes.c.item_id,
+            text.c.aspect == "text",
+            text.c.seq > whole[0],
+        )
+        wanted.append(not_(and_(changes.c.aspect == "vector", changes.c.seq < whole[1], brought.exists())))
     text_hash = func.coalesce(*(table.c.text_hash for table in _TABLES.values()))
     rows = connection.execute(
         select(
@@ -163,7 +181,7 @@ def read(connection: Connection, after: int, limit: int) -> list[Change]:
                 vectors.c.embedder == (Rules.read(connection).embedder or ""),
             ),
         )
-        .where(changes.c.seq > after)
+        .where(*wanted)
         .order_by(changes.c.seq)
         .limit(limit)
     )

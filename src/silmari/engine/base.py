@@ -126,6 +126,10 @@ class Engine(Protocol):
         """How many texts and vectors are held, as ``{"texts": n, "vectors": m}``."""
 
     @property
+    def writes_whole(self) -> bool:
+        """Whether a change of a text brings the vector along, as both are stored together."""
+
+    @property
     def place(self) -> str:
         """Where it is, without secrets; empty if in the base's folder, which is copied and restored with it."""
 

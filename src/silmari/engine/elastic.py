@@ -204,6 +204,11 @@ class ElasticEngine:
         return {"texts": texts, "vectors": sum(vectors)}
 
     @property
+    def writes_whole(self) -> bool:
+        """It does."""
+        return True
+
+    @property
     def place(self) -> str:
         """The server and the prefix."""
         return f"{self._address.url}/{self._address.prefix}"

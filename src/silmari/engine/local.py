@@ -155,6 +155,11 @@ class LocalEngine:
         return now.text.search(tokens, k, where) if now else []
 
     @property
+    def writes_whole(self) -> bool:
+        """It does not: texts and vectors lie apart."""
+        return False
+
+    @property
     def place(self) -> str:
         """Nothing: it is in the base's folder."""
         return ""

@@ -74,6 +74,11 @@ class MilvusEngine:
             return self._text
 
     @property
+    def writes_whole(self) -> bool:
+        """It does: fields that filters need stand beside both."""
+        return True
+
+    @property
     def place(self) -> str:
         """The server or file, the database and the name; nothing for a file in the base's folder."""
         where = self._address

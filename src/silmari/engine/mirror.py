@@ -24,8 +24,8 @@ class ChangeLog(Protocol):
     def standing(self) -> Standing:
         """Where it stands, all as of one moment."""
 
-    def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """The next changes after a number, in order."""
+    def changes(self, after: int, limit: int, *, whole: tuple[int, int] | None = None) -> Sequence[Change]:
+        """The next changes after a number, in order; `whole` as in `silmari.catalog.changes.read`."""
 
     def count_changes(self, after: int) -> int:
         """How many changes there are after a number."""
@@ -246,7 +246,8 @@ class Mirror:
         done = total - self._log.count_changes(after) if told is not None else 0
         if told is not None:
             told(done, total)
-        while batch := self._log.changes(after, BATCH):
+        whole = (after, standing.seq) if self.engine.writes_whole else None
+        while batch := self._log.changes(after, BATCH, whole=whole):
             if self._lease is None or not self._lease.held():
                 raise KnowledgeBaseError(
                     "The connection by which this process alone may write to the search index was lost; what was "
@@ -256,6 +257,7 @@ class Mirror:
                 self._log.applying(self.engine.place, after, batch[-1].seq)
             self.engine.apply(batch)
             after = batch[-1].seq
-            done += len(batch)
             if told is not None:
-                told(done, max(done, total))
+                # Some changes are left out, others have come since.
+                left = self._log.count_changes(after)
+                told(max(total, left) - left, max(total, left))
