@@ -31,7 +31,7 @@ from silmari.cli.common import INTERRUPTED, NOTHING_DONE, harmless
 from silmari.errors import SilmariError
 from silmari.panics import is_panic
 
-_STOPPED = "Stopped. What was reported as done is kept; add again, or silmari build, goes on with the rest."
+_STOPPED = "Stopped. What was reported as done is kept; the same command goes on with the rest."
 
 app = typer.Typer(
     name="silmari",
