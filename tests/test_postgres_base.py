@@ -276,7 +276,7 @@ def test_an_adding_process_killed_at_any_moment(folder: Path, tmp_path: Path) ->
     reference.communicate()
     expected = contents(tmp_path / "lite", tmp_path / "lite-cache")
     moments = random.Random(9)
-    for turn in range(ROUNDS):
+    for turn in range(ROUNDS // 2):
         catalog = postgres_server.new_schema()
         # Half of the rounds with another who adds the same, who must not be harmed.
         kbs = [tmp_path / f"kb{turn}-{number}" for number in range(1 + turn % 2)]

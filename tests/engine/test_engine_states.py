@@ -148,7 +148,7 @@ def test_histories_with_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", sorted(OPENERS))
 def test_many_histories(name: str) -> None:
-    _run(OPENERS[name], 150)
+    _run(OPENERS[name], 150 if name == "local" else 75)
 
 
 @pytest.mark.slow
