@@ -12,7 +12,8 @@ from silmari.errors import BusyError, KnowledgeBaseError
 
 _KEPT = "everything that was reported done is kept"
 _UNREACHABLE = re.compile(
-    "refused|could not translate|failed to resolve|not known|timeout expired|timed out|No such file|unreachable|is the server",
+    "refused|could not translate|failed to resolve|not known|timeout expired|timed out|No such file|unreachable|"
+    "is the server",
     re.IGNORECASE,
 )
 
