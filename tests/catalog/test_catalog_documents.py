@@ -250,6 +250,16 @@ def test_documents_for_a_filter(catalog: Catalog) -> None:
     assert found() == []
 
 
+def test_a_uri_with_a_nul_is_found_by_it(catalog: Catalog) -> None:
+    put(catalog, read("/a/앞\0뒤.txt", "글"))
+    assert [one.uri for one in catalog.documents()] == ["/a/앞\ufffd뒤.txt"]
+    found = catalog.document_ids(["/a/앞\0뒤.txt"])
+    assert len(found) == 1
+    assert found == catalog.document_ids(["앞\0뒤.txt"])
+    assert catalog.document_ids(["/no\0where"]) == frozenset()
+    assert put(catalog, read("/a/앞\0뒤.txt", "글"), mtime_ns=2) == "unchanged"
+
+
 def test_uris_that_a_command_names(catalog: Catalog) -> None:
     for path in ("/a/1.txt", "/a/b/2.csv", "/ab/3.txt"):
         put(catalog, read(path, path))

@@ -119,6 +119,13 @@ def test_users_and_passwords(told: Callable[..., str], role: str, monkeypatch: p
     assert "may not make a schema" in told(bare)
 
 
+def test_parameters_that_the_server_does_not_take(told: Callable[..., str], postgres: str) -> None:
+    for parameter in ("sslmode=require", "sslmode=always", "options=-c%20nothing%3D1", "connect_timeout=soon"):
+        message = told(f"{postgres}&{parameter}".replace("postgres@", "postgres:geheim@"))
+        assert "cannot be connected to in this way (" in message
+        assert "check the parameters of the URL" in message
+
+
 def test_a_database_that_is_not_there(told: Callable[..., str], postgres: str) -> None:
     message = told(re.sub(r"/\w+\?", "/nowhere?", postgres))
     port = parse(postgres).parameters["port"]

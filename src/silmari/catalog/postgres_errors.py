@@ -12,7 +12,8 @@ from silmari.errors import BusyError, KnowledgeBaseError
 
 _KEPT = "everything that was reported done is kept"
 _UNREACHABLE = re.compile(
-    "refused|could not translate|failed to resolve|not known|timeout|timed out|No such file|unreachable|is the server",
+    "refused|could not translate|failed to resolve|not known|timeout expired|timed out|No such file|unreachable|"
+    "is the server",
     re.IGNORECASE,
 )
 
@@ -28,7 +29,9 @@ def explain(error: BaseException, address: Address, busy_seconds: float) -> Know
     if not isinstance(error, psycopg.Error):
         return None
     if error.sqlstate is None:
-        return _unconnected(error, address) if isinstance(error, psycopg.OperationalError) else None
+        # A parameter that psycopg itself reads, such as connect_timeout=soon, is a ProgrammingError.
+        connecting = isinstance(error, psycopg.OperationalError) or str(error).startswith("bad value for")
+        return _unconnected(error, address) if connecting else None
     return _by_state(error, address, busy_seconds)
 
 
@@ -140,5 +143,14 @@ def _unconnected(error: psycopg.Error, address: Address) -> KnowledgeBaseError:
         return KnowledgeBaseError(
             f"The server of the catalog {address.shown} cannot be reached ({words}); start it, or check host and port "
             "in SILMARI_CATALOG."
+        )
+    # So psycopg begins where there never was a connection.
+    if (
+        str(error).startswith(("connection failed", "connection is bad", "bad value for"))
+        and "closed the connection" not in words
+    ):
+        return KnowledgeBaseError(
+            f"The server of the catalog {address.shown} cannot be connected to in this way ({words}); check the "
+            "parameters of the URL in SILMARI_CATALOG."
         )
     return lost(address, words)

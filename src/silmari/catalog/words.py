@@ -20,8 +20,8 @@ def embedding_input(passage: Passage) -> str:
 
 
 def storable(uri: str) -> str:
-    """A uri as the catalog keeps it: NFC, and bytes of a file name that are no UTF-8 written out as escapes."""
-    return unicodedata.normalize("NFC", uri).encode("utf-8", "backslashreplace").decode("utf-8")
+    """A uri as the catalog keeps it: NFC, no NUL, and bytes of a file name that are no UTF-8 written out as escapes."""
+    return unicodedata.normalize("NFC", uri).replace("\0", "\ufffd").encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
