@@ -90,11 +90,12 @@ def read_history(path: Path) -> list[tuple[str, str]]:
     Raises:
         UsageError: It is no such file, or cannot be read.
     """
-    if not path.exists():
-        return []
     turns: list[tuple[str, str]] = []
     try:
-        lines = path.read_text("utf-8").splitlines()
+        # Not splitlines: what was asked may hold one of the other signs that it takes for the end of a line.
+        lines = path.read_text("utf-8").split("\n")
+    except FileNotFoundError:
+        return []
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--history {path}: it cannot be read ({error}); name another file.") from None
     for number, line in enumerate(lines, start=1):
@@ -190,7 +191,8 @@ class Chat:
         self.turns.append(turn)
         if self.file is not None:
             try:
-                with self.file.open("a", encoding="utf-8") as file:
+                # Bytes of another encoding reach us as halves of characters, which UTF-8 cannot hold.
+                with self.file.open("a", encoding="utf-8", errors="replace") as file:
                     json.dump({"question": question, "answer": turn[1]}, file, ensure_ascii=False)
                     file.write("\n")
             except OSError as error:
