@@ -167,6 +167,13 @@ def test_questions_from_standard_input(base: KnowledgeBase) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_json_lines_hold_nothing_that_ends_a_line_or_steers_a_terminal(base: KnowledgeBase) -> None:
+    asked = f"\u202e{QUESTIONS[0]}\x9b31m \ufeff"
+    done = run(base, "ask", "--file", "-", "--json", stdin=asked)
+    assert not set(done.stdout) & set("\u202e\x9b\ufeff")
+    assert json.loads(done.stdout)["question"] == asked.strip()
+
+
 @pytest.mark.parametrize("args", [["ask"], ["ask", "Why?", "--file", "-"], ["ask", "--file", "missing.txt"]])
 def test_a_bad_file_is_one_sentence(base: KnowledgeBase, args: list[str]) -> None:
     done = run(base, *args, stdin="")
