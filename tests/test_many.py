@@ -180,6 +180,20 @@ def test_a_bad_file_is_one_sentence(base: KnowledgeBase, args: list[str]) -> Non
     assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("option", "named"),
+    [
+        (("--policy", "nobodys"), "no policy named nobodys"),
+        (("--way", "nowhere"), "no way named nowhere"),
+        (("--since", "2024-02-30"), "2024-02-30"),
+    ],
+)
+def test_an_option_that_cannot_be_is_told_once(base: KnowledgeBase, option: tuple[str, str], named: str) -> None:
+    done = run(base, "ask", "--file", "-", "--json", *option, stdin="\n".join(QUESTIONS[:3]))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert named in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_ctrl_c_keeps_what_was_printed(base: KnowledgeBase, service: StandIn) -> None:
     service.script, service.behaviour, service.delay = ["answer"], "slow", 4.0
     command = [sys.executable, "-m", "silmari", "ask", "--file", "-", "--json", "--llm", "openai:any"]
