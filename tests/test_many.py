@@ -52,6 +52,17 @@ def test_at_once_takes_about_as_long_as_one(base: KnowledgeBase, service: StandI
     assert 5 < service.most_in_flight <= 10
 
 
+@pytest.mark.parametrize("odd", [None, float("nan"), 5, b"Why?"])
+def test_a_question_that_is_no_text_is_the_fault_of_that_one_only(base: KnowledgeBase, odd: Any) -> None:
+    first, fault, last = base.ask_many([QUESTIONS[0], odd, QUESTIONS[1]])
+    assert isinstance(first, Answer) and isinstance(last, Answer)
+    assert isinstance(fault, Fault) and "no text" in str(fault)
+    with pytest.raises(UsageError, match="no text"):
+        base.search(odd)
+    with pytest.raises(UsageError, match="no text"):
+        base.ask(odd, history=[("A?", "B.")])
+
+
 def test_never_more_than_allowed_are_in_flight(base: KnowledgeBase, service: StandIn) -> None:
     service.behaviour, service.delay = "slow", 0.05
     assert right(base.ask_many(QUESTIONS, concurrency=3))
