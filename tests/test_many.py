@@ -52,6 +52,17 @@ def test_at_once_takes_about_as_long_as_one(base: KnowledgeBase, service: StandI
     assert 5 < service.most_in_flight <= 10
 
 
+@pytest.mark.parametrize("odd", [None, float("nan"), 5, b"Why?"])
+def test_a_question_that_is_no_text_is_the_fault_of_that_one_only(base: KnowledgeBase, odd: Any) -> None:
+    first, fault, last = base.ask_many([QUESTIONS[0], odd, QUESTIONS[1]])
+    assert isinstance(first, Answer) and isinstance(last, Answer)
+    assert isinstance(fault, Fault) and "no text" in str(fault)
+    with pytest.raises(UsageError, match="no text"):
+        base.search(odd)
+    with pytest.raises(UsageError, match="no text"):
+        base.ask(odd, history=[("A?", "B.")])
+
+
 def test_never_more_than_allowed_are_in_flight(base: KnowledgeBase, service: StandIn) -> None:
     service.behaviour, service.delay = "slow", 0.05
     assert right(base.ask_many(QUESTIONS, concurrency=3))
@@ -167,10 +178,31 @@ def test_questions_from_standard_input(base: KnowledgeBase) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_json_lines_hold_nothing_that_ends_a_line_or_steers_a_terminal(base: KnowledgeBase) -> None:
+    asked = f"\u202e{QUESTIONS[0]}\x9b31m \ufeff"
+    done = run(base, "ask", "--file", "-", "--json", stdin=asked)
+    assert not set(done.stdout) & set("\u202e\x9b\ufeff")
+    assert json.loads(done.stdout)["question"] == asked.strip()
+
+
 @pytest.mark.parametrize("args", [["ask"], ["ask", "Why?", "--file", "-"], ["ask", "--file", "missing.txt"]])
 def test_a_bad_file_is_one_sentence(base: KnowledgeBase, args: list[str]) -> None:
     done = run(base, *args, stdin="")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "named"),
+    [
+        (("--policy", "nobodys"), "no policy named nobodys"),
+        (("--way", "nowhere"), "no way named nowhere"),
+        (("--since", "2024-02-30"), "2024-02-30"),
+    ],
+)
+def test_an_option_that_cannot_be_is_told_once(base: KnowledgeBase, option: tuple[str, str], named: str) -> None:
+    done = run(base, "ask", "--file", "-", "--json", *option, stdin="\n".join(QUESTIONS[:3]))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert named in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_ctrl_c_keeps_what_was_printed(base: KnowledgeBase, service: StandIn) -> None:

@@ -125,6 +125,8 @@ class Desk:
         way, k = self._way(options), self._count(options, around)
         reranking = self._reranking(options)
         policy = choose(options.get("policy") or settings.default_policy, settings.policy)
+        if not isinstance(question, (str, Question)):
+            raise UsageError(f"The question is {question!r}, which is no text; give it as one.")
         asked = self.question(question) if isinstance(question, str) else question
         where = self.filter(options.get("filters"))
         entities = options.get("entities")
@@ -180,8 +182,8 @@ class Desk:
         if k is None:
             own = self._way(options) == "expansion" and "k" not in self._settings.model_fields_set
             k = around.k if own else self._settings.k
-        if not 1 <= k <= 1000:
-            raise UsageError(f"k is {k}; it must be from 1 to 1000.")
+        if not isinstance(k, int) or not 1 <= k <= 1000:
+            raise UsageError(f"k is {k!r}; it must be a whole number from 1 to 1000.")
         return k
 
     def _reranking(self, options: SearchOptions) -> Reranking:

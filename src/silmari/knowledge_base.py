@@ -596,7 +596,7 @@ class KnowledgeBase:
         self, question: str, options: SearchOptions, history: History | None = None
     ) -> AsyncIterator[str | Answer]:
         trace, asked = Trace(), question
-        if history is not None:
+        if history is not None and isinstance(question, str):
             from silmari.answering.conversation import standalone, turns_of
 
             asked = await standalone(question, turns_of(history), self._model, self.analyser.names, trace)

@@ -164,7 +164,9 @@ def test_records_with_a_day_that_never_was_are_told(folder: Path) -> None:
         ({"filters": {"age": 3}}, "no filter named age"),
         ({"now": "2024-02-30"}, "now is '2024-02-30'"),
         ({"policy": "newest"}, "no policy named newest"),
+        ({"now": 5}, "now is 5"),
         ({"k": 0}, "k is 0"),
+        ({"k": "three"}, "k is 'three'"),
     ],
 )
 def test_python_tells_the_same(folder: Path, options: dict[str, Any], named: str) -> None:

@@ -88,6 +88,26 @@ def test_a_conversation_is_kept_and_resumed(folder: Path, tmp_path: Path) -> Non
     assert [json.loads(line)["question"] for line in kept.read_text("utf-8").splitlines()] == [FIRST, NEXT]
 
 
+def test_what_was_asked_in_odd_signs_is_kept_and_read_again(folder: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "talk.jsonl"
+    asked = "한빛전자의\u20282023년\x85매출은 얼마야?"
+    done = subprocess.run(
+        command(folder, "--history", str(kept)),
+        input=asked.encode() + b"\n" + FIRST.encode("cp949") + b"\n/quit\n",
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:surrogateescape"},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"") and "매출은 120억".encode() in done.stdout
+    again = chat(folder, ["/history", NEXT], "--history", str(kept))
+    assert again.returncode == 0 and again.stderr == "" and len(kept.read_text("utf-8").strip().split("\n")) == 3
+
+
+def test_a_history_file_that_cannot_be_named_is_one_sentence(folder: Path, tmp_path: Path) -> None:
+    done = chat(folder, [FIRST], "--history", str(tmp_path / ("x" * 300)))
+    assert done.returncode == 2 and "it cannot be read" in done.stderr and "unforeseen" not in done.stderr
+
+
 def test_a_bad_history_file_is_one_sentence(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text('{"question": "A?", "answer": "B."}\nno JSON\n')
     done = chat(folder, [FIRST], "--history", str(tmp_path / "bad.jsonl"))

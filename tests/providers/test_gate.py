@@ -117,6 +117,10 @@ def test_retry_after_is_honoured(service: StandIn, model: ChatModel, on_loop: On
     with within(0.0, 2.0), pytest.raises(ProviderError, match="3600 seconds") as caught:
         on_loop(Gate().ask(model, ASKED, str))
     assert caught.value.retryable
+    service.script, service.retry_after = ["quota"], "0.2"
+    with pytest.raises(ProviderError) as caught:
+        on_loop(Gate().ask(model, ASKED, str))
+    assert "0 seconds" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ from silmari.cli.common import (
 )
 from silmari.cli.search import show_trace
 from silmari.errors import UsageError
+from silmari.model import WAYS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -97,6 +98,7 @@ def ask(
     }
     with open_base(kb, embedder=embedder, llm=llm, max_cost=max_cost) as base:
         if questions is not None:
+            check(base, options)
             many(base, questions, concurrency, options, as_json, explain)
         elif question is None:
             raise AssertionError("one of the two is there")
@@ -104,6 +106,26 @@ def ask(
             print_json(base.ask(question, **options).as_json())
         else:
             show(base.stream(question, **options), explain)
+
+
+def check(base: KnowledgeBase, options: dict[str, Any]) -> None:
+    """See before the first of several questions whether the options can be.
+
+    Raises:
+        UsageError: One is wrong.
+    """
+    from silmari.retrieval.presets import choose
+
+    known_way(options["way"])
+    choose(options["policy"] or base.settings.default_policy, base.settings.policy)
+    if options["filters"]:
+        base.documents(filters=options["filters"])
+
+
+def known_way(value: str | None) -> None:
+    """Raise a UsageError for a way that there is not."""
+    if value and value not in WAYS:
+        raise UsageError(f"There is no way named {value}; the ways are {', '.join(WAYS)}.")
 
 
 def read_questions(file: Path) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from silmari.cli.ask import show, show_sources
+from silmari.cli.ask import check, known_way, show, show_sources
 from silmari.cli.common import (
     Category,
     EmbedderName,
@@ -33,7 +33,6 @@ from silmari.cli.common import (
     shown,
 )
 from silmari.errors import BudgetError, SilmariError, UsageError
-from silmari.model import WAYS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,9 +78,8 @@ def chat(
     }
     kept = [] if history is None else read_history(history)
     with open_base(kb, embedder=embedder, llm=llm, max_cost=max_cost) as base, _polite_end():
-        talk = Chat(base, console(), options, kept, history, explain)
-        talk.check()
-        talk.run()
+        check(base, options)
+        Chat(base, console(), options, kept, history, explain).run()
 
 
 def read_history(path: Path) -> list[tuple[str, str]]:
@@ -90,11 +88,12 @@ def read_history(path: Path) -> list[tuple[str, str]]:
     Raises:
         UsageError: It is no such file, or cannot be read.
     """
-    if not path.exists():
-        return []
     turns: list[tuple[str, str]] = []
     try:
-        lines = path.read_text("utf-8").splitlines()
+        # Not splitlines: what was asked may hold one of the other signs that it takes for the end of a line.
+        lines = path.read_text("utf-8").split("\n")
+    except FileNotFoundError:
+        return []
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--history {path}: it cannot be read ({error}); name another file.") from None
     for number, line in enumerate(lines, start=1):
@@ -143,19 +142,6 @@ class Chat:
     explain: bool = False
     last: Answer | None = None
 
-    def check(self) -> None:
-        """See before the first question whether the options can be.
-
-        Raises:
-            UsageError: One is wrong.
-        """
-        from silmari.retrieval.presets import choose
-
-        _known_way(self.options["way"])
-        choose(self.options["policy"] or self.base.settings.default_policy, self.base.settings.policy)
-        if self.options["filters"]:
-            self.base.documents(filters=self.options["filters"])
-
     def run(self) -> None:
         """Until the input ends."""
         person = sys.stdin.isatty()
@@ -190,7 +176,8 @@ class Chat:
         self.turns.append(turn)
         if self.file is not None:
             try:
-                with self.file.open("a", encoding="utf-8") as file:
+                # Bytes of another encoding reach us as halves of characters, which UTF-8 cannot hold.
+                with self.file.open("a", encoding="utf-8", errors="replace") as file:
                     json.dump({"question": question, "answer": turn[1]}, file, ensure_ascii=False)
                     file.write("\n")
             except OSError as error:
@@ -225,7 +212,7 @@ class Chat:
         return True
 
     def _way(self, value: str) -> None:
-        _known_way(value)
+        known_way(value)
         self.options["way"] = value or self.options.get("way")
         self.out.print(f"way: {self.options['way'] or self.base.settings.way}")
 
@@ -245,11 +232,6 @@ class Chat:
         for cited in self.last.sources:
             self.out.print(f"[{cited.n}] {shown(cited.source.uri)}", style="dim", soft_wrap=True)
             self.out.print(f"    {' '.join(cited.quote.split())}", soft_wrap=True)
-
-
-def _known_way(value: str | None) -> None:
-    if value and value not in WAYS:
-        raise UsageError(f"There is no way named {value}; the ways are {', '.join(WAYS)}.")
 
 
 def _lines(person: bool) -> Iterator[str]:

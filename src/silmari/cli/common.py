@@ -140,16 +140,19 @@ def several(text: str | None) -> list[str] | None:
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output, in UTF-8 whatever the terminal speaks."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
-    # Escaped, so that programs read what the document has and a terminal is not steered.
-    text = _STEERING.sub(lambda match: json.dumps(match[0])[1:-1], text)
-    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
-    sys.stdout.flush()
+    _write_json(value, indent=2)
 
 
 def print_line(value: Any) -> None:
     """One line of JSON Lines on standard output, at once."""
-    sys.stdout.buffer.write(json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n")
+    _write_json(value, indent=None)
+
+
+def _write_json(value: Any, indent: int | None) -> None:
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    # Escaped, so that programs read what the document has and a terminal is not steered.
+    text = _STEERING.sub(lambda match: json.dumps(match[0])[1:-1], text)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
     sys.stdout.flush()
 
 

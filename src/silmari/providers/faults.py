@@ -93,7 +93,7 @@ def told(name: str, fault: Fault, *, begun: bool = False) -> ServiceError:
         hint = "; check api_key, or the provider's own key variable, and base_url"
     elif fault.status == 404:
         hint = "; check the model's name and base_url"
-    elif fault.retry_after:
+    elif fault.retry_after and fault.retry_after >= 1:
         hint = f"; it asks to wait {fault.retry_after:.0f} seconds"
     elif fault.status is None and fault.transient:
         hint = "; check base_url and the network"

@@ -65,7 +65,7 @@ def day_of(now: Now, otherwise: date | None) -> date:
         return now
     try:
         return date.fromisoformat(now)
-    except ValueError:
+    except (TypeError, ValueError):
         raise UsageError(f"now is {now!r}, which is no date; write it as 2024-01-31.") from None
 
 
