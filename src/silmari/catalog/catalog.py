@@ -4,70 +4,51 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import delete, insert, select
 
 from silmari.catalog import (
     changes,
     claims,
-    entity_queries,
-    extractions,
-    fact_queries,
     filing,
-    named,
     opening,
     queries,
     rebuilding,
     spending,
     vectors,
-    verdicts,
-    wishes,
     writing,
 )
 from silmari.catalog.claims import SHARES, Claim
+from silmari.catalog.reader import Reader
+from silmari.catalog.relating import Relating
 from silmari.catalog.rules import chunks, to_json
 from silmari.catalog.schema import get_meta, replies, set_meta
-from silmari.catalog.store import SQLITE, Held, Store, open_store, point_to
+from silmari.catalog.store import SQLITE, Held, open_store, point_to
 from silmari.catalog.words import (
-    Counts,
-    EntityEntry,
-    EntityRow,
-    FactsChange,
     FileInfo,
     FileState,
-    Named,
-    NamesChange,
     Outcome,
     ReadDocument,
-    Stated,
-    Statistics,
-    StoredDocument,
     storable,
 )
 from silmari.engine.base import Change, Standing
-from silmari.errors import UnreadableError
-from silmari.model import Entity, Filter, Kind, Passage, Relation, RelationMode, Source, Triplet
+from silmari.model import Kind, Passage
 
 T = TypeVar("T")
-_DOCUMENTS_A_TRANSACTION = 500
 
 
-class Catalog:
+class Catalog(Reader, Relating):
     """The system of record of one base, in ``silmari.sqlite`` in its folder or in PostgreSQL.
 
     Every method is one transaction unless it says otherwise, and may be called from any thread.
     Other processes may read at any time; a second writer waits.
     """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     @classmethod
     def open(
@@ -149,6 +130,15 @@ class Catalog:
         """
         return self._store.try_lease(name, timeout)
 
+    @property
+    def shares_work(self) -> bool:
+        """Whether several processes embed and extract at once, each what it claimed."""
+        return self._store.shares_work
+
+    def check(self) -> str | None:
+        """What is wrong with the database, or None if it is sound; reads all of it."""
+        return self._store.check()
+
     # Identity
 
     def identity(self) -> tuple[str, str]:
@@ -198,12 +188,12 @@ class Catalog:
             UnreadableError: A text holds half a surrogate pair, which no database takes.
         """
         path = storable(file.path)
-        batches = chunks(documents, _DOCUMENTS_A_TRANSACTION)
+        batches = chunks(documents, writing.DOCUMENTS_A_TRANSACTION)
         batch, following = next(batches, []), next(batches, [])
         before: bool | None = None
         changed, kept = False, set[str]()
         while True:
-            with self._written() as connection:
+            with writing.written(self._store) as connection:
                 if before is None:
                     before = bool(filing.uris_of(connection, path))
                 filing.begin(connection, path)
@@ -222,8 +212,8 @@ class Catalog:
     def put_records(self, documents: Iterable[ReadDocument]) -> dict[str, Outcome]:
         """Store records that come from no file, by uri (``record:ID``); 500 a transaction."""
         outcomes: dict[str, Outcome] = {}
-        for batch in chunks(documents, _DOCUMENTS_A_TRANSACTION):
-            with self._written() as connection:
+        for batch in chunks(documents, writing.DOCUMENTS_A_TRANSACTION):
+            with writing.written(self._store) as connection:
                 outcomes |= writing.put(connection, None, batch)
         return outcomes
 
@@ -334,231 +324,6 @@ class Catalog:
         with self._store.write() as connection:
             changes.restart(connection)
 
-    # Questions
-
-    def passages(self, ids: Collection[int]) -> dict[int, tuple[Passage, Source]]:
-        """Passages with where they stand, in the order of `ids`; ids that are gone are left out."""
-        with self._store.read() as connection:
-            return queries.passages_by_id(connection, ids)
-
-    def tokens(self, ids: Collection[int]) -> dict[int, str]:
-        """The tokens of passages, joined by blanks; ids that are gone are left out."""
-        with self._store.read() as connection:
-            return queries.tokens(connection, ids)
-
-    def all_names(self, use: Callable[[str, int, Iterator[Named]], T]) -> T:
-        """What `use` makes of the log's epoch, the newest change's number and the names of all passages, by id."""
-        with self._store.read() as connection:
-            epoch, seq = get_meta(connection)["epoch"], changes.last_seq(connection)
-            return use(epoch, seq, named.named(connection, None))
-
-    def names_since(self, epoch: str, seq: int, limit: int) -> NamesChange | None:
-        """Which passages came, went or got another name after a change's number.
-
-        Args:
-            epoch: Of the log that `seq` is of.
-            seq: A change's number.
-            limit: How many changes are worth listing.
-
-        Returns:
-            None when all names must be read anew: there are more changes, or the log began anew.
-        """
-        with self._store.read() as connection:
-            return named.names_since(connection, epoch, seq, limit)
-
-    def allowed(self, ids: Collection[int], where: Filter) -> set[int]:
-        """Those passages that a filter lets through."""
-        with self._store.read() as connection:
-            return queries.allowed(connection, ids, where)
-
-    def passages_of(self, document_id: int) -> list[Passage]:
-        """All passages of a document, in reading order."""
-        with self._store.read() as connection:
-            return queries.passages_of(connection, document_id)
-
-    def neighbours(self, passage_id: int) -> tuple[Passage | None, Passage | None]:
-        """The passages before and after one in its document."""
-        with self._store.read() as connection:
-            return queries.neighbours(connection, passage_id)
-
-    def documents(self, where: Filter | None = None) -> list[StoredDocument]:
-        """The documents that a filter lets through, by uri; its dates are compared with the documents' own."""
-        where = where or Filter()
-        with self._store.read() as connection:
-            found = queries.list_documents(connection, queries.filtered(where))
-        return [one for one in found if where.documents is None or one.id in where.documents]
-
-    def document(self, uri: str) -> StoredDocument | None:
-        """The document that stands at exactly this uri, or None."""
-        with self._store.read() as connection:
-            return next(iter(queries.list_documents(connection, queries.of_uri(uri))), None)
-
-    def document_ids(self, uris: Iterable[str]) -> frozenset[int]:
-        """The documents at uris, in files or folders, or at uris that match a glob such as ``*.pdf``."""
-        with self._store.read() as connection:
-            return queries.document_ids(connection, uris)
-
-    def places(self) -> list[tuple[str, str | None, int]]:
-        """Where documents stand: uri, path (None for a record that came from no file) and the document's number."""
-        with self._store.read() as connection:
-            return queries.places(connection)
-
-    def matching(self, patterns: Iterable[str]) -> list[str]:
-        """The uris of files and records that paths, folders, globs and uris name, sorted."""
-        with self._store.read() as connection:
-            return queries.uris(connection, patterns)
-
-    def categories(self) -> frozenset[str]:
-        """The categories of the documents."""
-        with self._store.read() as connection:
-            return queries.categories(connection)
-
-    def check(self) -> str | None:
-        """What is wrong with the database, or None if it is sound; reads all of it."""
-        return self._store.check()
-
-    def undated_count(self) -> int:
-        """How many passages have no date, so that a filter by date leaves them out."""
-        with self._store.read() as connection:
-            return queries.undated_count(connection)
-
-    def counts(self) -> Counts:
-        """How many items of each kind there are, and how many of them wait for a vector."""
-        with self._store.read() as connection:
-            return queries.counts(connection)
-
-    def statistics(self) -> Statistics:
-        """Counts, what is left to do, and the files that are not in."""
-        with self._store.read() as connection:
-            return queries.statistics(connection)
-
-    # Relations and entities
-
-    def relations(self, ids: Collection[int]) -> dict[int, Relation]:
-        """Relations in the order of `ids`; ids that are gone are left out."""
-        with self._store.read() as connection:
-            return fact_queries.relations_by_id(connection, ids)
-
-    def entities(self, ids: Collection[int]) -> dict[int, Entity]:
-        """Entities in the order of `ids`; ids that are gone are left out."""
-        with self._store.read() as connection:
-            return fact_queries.entities_by_id(connection, ids)
-
-    def entity_ids(self, keys: Iterable[str]) -> dict[str, int]:
-        """The entities that have these keys; keys of none are left out."""
-        with self._store.read() as connection:
-            return fact_queries.entity_ids(connection, keys)
-
-    def relations_of(self, passage_ids: Collection[int]) -> dict[int, tuple[Relation, ...]]:
-        """The relations that passages state, by passage; those that state none are left out."""
-        with self._store.read() as connection:
-            return fact_queries.relations_of(connection, passage_ids)
-
-    def list_entities(self, pattern: str, limit: int, offset: int = 0) -> tuple[int, list[EntityEntry]]:
-        """How many entities a pattern names, and some of them; see `silmari.catalog.entity_queries.listed`."""
-        with self._store.read() as connection:
-            return entity_queries.listed(connection, pattern, limit, offset)
-
-    def all_facts(self, use: Callable[[str, int, Iterator[EntityRow], Iterator[Stated]], T]) -> T:
-        """What `use` makes of the log's epoch, the newest change's number, all entities and all relations, by id."""
-        with self._store.read() as connection:
-            return fact_queries.all_facts(connection, use)
-
-    def facts_since(self, epoch: str, seq: int, limit: int) -> FactsChange | None:
-        """Which entities and relations came, went or changed after a change's number; see `names_since`."""
-        with self._store.read() as connection:
-            return fact_queries.facts_since(connection, epoch, seq, limit)
-
-    def attach_triplets(self, uri: str, triplets: Sequence[Triplet]) -> bool:
-        """Attach triplets to what stands at a uri, also to its later versions; False if nothing does.
-
-        They are kept beside those that the document brings and those that were attached before. With them the
-        document's relations are ``given``, unless somebody asked for something else.
-        """
-        return bool(self.attach_many({uri: triplets}))
-
-    def attach_many(self, given: Mapping[str, Sequence[Triplet]]) -> list[str]:
-        """Attach triplets to many uris, 500 a transaction; returns those uris at which something stands."""
-        there: list[str] = []
-        for batch in chunks(given.items(), _DOCUMENTS_A_TRANSACTION):
-            with self._written() as connection:
-                there += wishes.attach(connection, dict(batch))
-        return there
-
-    def want_relations(self, mode: RelationMode | None, document_ids: Collection[int] | None = None) -> None:
-        """Let relations of documents, of all if none are named, come from somewhere else.
-
-        What was given or extracted before is kept and used again when the mode asks for it. Passages whose
-        extraction failed are put back into the queue.
-
-        Args:
-            mode: None: as each document brings, from now on.
-            document_ids: Of the documents.
-        """
-        with self._store.write() as connection:
-            wishes.want(connection, mode, document_ids)
-
-    def pending_extractions(self, limit: int) -> list[tuple[int, str, str]]:
-        """The next passages to extract relations from as (id, context, text): tables first, then the newest."""
-        with self._store.read() as connection:
-            return extractions.pending(connection, limit)
-
-    def claim_extractions(self, limit: int) -> Claim[tuple[int, str, str]]:
-        """The next passages to extract relations from that no other process is reading."""
-        return claims.claim(
-            self._store,
-            claims.EXTRACTIONS,
-            lambda connection, allowed: extractions.pending(connection, limit, lambda number: allowed(number % SHARES)),
-            lambda item: item[0] % SHARES,
-        )
-
-    @property
-    def shares_work(self) -> bool:
-        """Whether several processes embed and extract at once, each what it claimed."""
-        return self._store.shares_work
-
-    def count_extractions(self) -> tuple[int, int]:
-        """How many passages wait for the extraction of relations, and how many failed."""
-        with self._store.read() as connection:
-            return extractions.count(connection)
-
-    def store_extractions(
-        self, found: Mapping[int, Sequence[Triplet]], flawed: Mapping[int, str] | None = None
-    ) -> None:
-        """Keep what a model has read in passages, by id; those that are gone are passed over.
-
-        Args:
-            found: The triplets of each passage.
-            flawed: Why some are only a part of what the passage says; these are listed among the failures.
-        """
-        with self._written() as connection:
-            extractions.store(connection, found, flawed)
-
-    def note_extraction_failures(self, reasons: Mapping[int, str]) -> None:
-        """Take passages out of the queue and remember why; `want_relations` puts them back."""
-        with self._written() as connection:
-            extractions.note_failures(connection, reasons)
-
-    def extraction_failures(self) -> list[tuple[int, str]]:
-        """Passages whose extraction failed, and why, by id."""
-        with self._store.read() as connection:
-            return extractions.failures(connection)
-
-    def alias_verdicts(self) -> list[tuple[str, str, bool]]:
-        """What the user decided of two keys, the lesser first: whether they name the same."""
-        with self._store.read() as connection:
-            return verdicts.read(connection)
-
-    def set_alias(self, key_a: str, key_b: str, same: bool) -> None:
-        """Remember that two keys name the same, or that they do not; followers of the log are told."""
-        with self._store.write() as connection:
-            verdicts.decide(connection, key_a, key_b, same)
-
-    def drop_alias(self, key_a: str, key_b: str) -> None:
-        """Forget what was decided of two keys."""
-        with self._store.write() as connection:
-            verdicts.decide(connection, key_a, key_b, None)
-
     # Model replies
 
     def reply(self, model: str, key: str) -> Any | None:
@@ -629,16 +394,6 @@ class Catalog:
             on_progress: Called with the passages that are done and their total.
         """
         rebuilding.retokenise(self._store, fingerprint, analyse, analyse_name, on_progress)
-
-    @contextmanager
-    def _written(self) -> Iterator[Connection]:
-        try:
-            with self._store.write() as connection:
-                yield connection
-        except UnicodeEncodeError as error:
-            raise UnreadableError(
-                "The text holds half of a character (a lone surrogate); save the file as UTF-8 and add it again."
-            ) from error
 
 
 def _share(text_hash: bytes) -> int:

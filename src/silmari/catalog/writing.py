@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
@@ -17,11 +18,30 @@ from silmari.catalog.effective import Content, Effective, SourceRow, content_key
 from silmari.catalog.facts import NO_TRIPLETS, attached_to, lists, restate, withdraw
 from silmari.catalog.rules import Rules, chunks, to_json
 from silmari.catalog.schema import attached, documents, passages, sources, take_numbers
+from silmari.catalog.store import Store
 from silmari.catalog.vectors import forget_unused, with_vector
 from silmari.catalog.words import Outcome, ReadDocument, storable
+from silmari.errors import UnreadableError
 
+DOCUMENTS_A_TRANSACTION = 500
 _LINES = 5_000
 _SOURCE = [sources.c[name] for name in SourceRow._fields]
+
+
+@contextmanager
+def written(store: Store) -> Iterator[Connection]:
+    """A write transaction for texts that come from outside.
+
+    Raises:
+        UnreadableError: A text holds half a surrogate pair, which no database takes.
+    """
+    try:
+        with store.write() as connection:
+            yield connection
+    except UnicodeEncodeError as error:
+        raise UnreadableError(
+            "The text holds half of a character (a lone surrogate); save the file as UTF-8 and add it again."
+        ) from error
 
 
 def put(connection: Connection, path: str | None, batch: Sequence[ReadDocument]) -> dict[str, Outcome]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -239,10 +240,8 @@ def _lines(person: bool) -> Iterator[str]:
     if not person:
         yield from sys.stdin
         return
-    try:
-        import readline  # noqa: F401  - gives input() its history and editing, where there is one
-    except ImportError:
-        pass
+    with suppress(ImportError):
+        importlib.import_module("readline")  # gives input() its history and editing, where there is one
     while True:
         try:
             yield input("> ")

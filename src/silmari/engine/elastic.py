@@ -278,11 +278,11 @@ class ElasticEngine:
         for (kind, id), record in latest.items():
             yield Action.of(self._alias[kind], id, None if record is None else queries.source(record), f"{kind} {id}")
 
-    def _found(self, kind: Kind, k: int, **asked: Json) -> list[tuple[int, float]]:
+    def _found(self, kind: Kind, k: int, **asked: Any) -> list[tuple[int, float]]:
         """Ids and the server's scores, best first, equal ones by id."""
         if self._address.shards > 1 and "query" in asked:
             # How rare a word is must not depend on the shard.
-            asked = {**asked, "search_type": "dfs_query_then_fetch"}  # type: ignore[dict-item]
+            asked["search_type"] = "dfs_query_then_fetch"
         with self._asking():
             answer = self._client.search(
                 index=self._alias[kind],
@@ -290,7 +290,7 @@ class ElasticEngine:
                 source=False,
                 track_total_hits=False,
                 allow_partial_search_results=False,
-                **asked,  # type: ignore[arg-type]
+                **asked,
             )
         hits = [(int(hit["_id"]), float(hit["_score"])) for hit in answer["hits"]["hits"]]
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))

@@ -26,6 +26,7 @@ _CONSISTENCIES: Mapping[str, Consistency] = {
     "session": "Session",
     "eventually": "Eventually",
 }
+_TEXTS: Mapping[str, Literal["local", "server"]] = {"local": "local", "server": "server"}
 # Seconds for one search or look-up, for one batch that is written, and for reaching the server.
 READ, WRITE, REACH = 10.0, 180.0, 5.0
 # How long calls fail at once after the server could not be reached.
@@ -94,8 +95,7 @@ def parse(url: str, folder: Path) -> Address:
     consistency = _CONSISTENCIES.get(given.get("consistency", "bounded").lower())
     if consistency is None:
         raise UsageError(f"The engine URL's consistency must be one of: {', '.join(_CONSISTENCIES)}.")
-    text = given.get("text")
-    if text not in (None, "local", "server"):
+    if (text := given.get("text")) is not None and text not in _TEXTS:
         raise UsageError("The engine URL's text must be local or server.")
     name = given.get("name") or f"silmari_{blake2b(os.fsencode(folder.resolve()), digest_size=6).hexdigest()}"
     if not (name.isascii() and name.isidentifier() and len(name) <= 200):
@@ -106,7 +106,7 @@ def parse(url: str, folder: Path) -> Address:
         name=name,
         database=given.get("database", ""),
         consistency=consistency,
-        text=text,  # type: ignore[arg-type]
+        text=None if text is None else _TEXTS[text],
         timeout=_seconds(given.get("timeout")),
         token=token,
     )
