@@ -208,6 +208,11 @@ class Source:
     locator: Locator
     also: tuple[str, ...] = ()
 
+    @property
+    def known_date(self) -> str | None:
+        """The date, unless only the file's time gives it: a copy makes every file new."""
+        return None if self.date_source == "file-time" else self.date
+
     def as_json(self) -> dict[str, Any]:
         """The shape that ``--json`` prints."""
         shown: dict[str, Any] = {

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from answering_hits import hit
 
@@ -51,3 +52,13 @@ def test_history_comes_first_without_its_marks() -> None:
     made = prompt(history=[("Who pays?", "The tenant pays [1][2].")])
     assert [message.type for message in made.messages] == ["system", "human", "ai", "human"]
     assert made.messages[2].content == "The tenant pays."
+
+
+def test_a_files_time_is_no_date_of_a_source() -> None:
+    """A copy makes every file new: neither the model nor the reader is told that it is from today."""
+    one = hit("연차는 15일이다.", date="2026-12-01")
+    one = replace(one, passage=replace(one.passage, date=None))
+    copied = replace(one, source=replace(one.source, date_source="file-time"))
+    assert [each.source.known_date for each in (one, copied)] == ["2026-12-01", None]
+    sent = [str(build("연차?", fit([each], 4000).pieces, "ko").messages) for each in (one, copied)]
+    assert ["2026-12-01" in text for text in sent] == [True, False]

@@ -109,8 +109,8 @@ def _place(source: Source) -> str:
     """Title, place and date of a source on one line."""
     parts = [part for part in (source.title, source.uri) if part]
     parts += [f"{key} {_span(value)}" for key, value in source.locator.items()]
-    if source.date:
-        parts.append(source.date)
+    if source.known_date:
+        parts.append(source.known_date)
     if source.also:
         parts.append("= " + ", ".join(source.also))
     return " · ".join(" ".join(visible(part).split()) for part in parts)

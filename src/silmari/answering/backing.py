@@ -153,10 +153,11 @@ def _size(text: str) -> int:
 
 def _everything(hits: Sequence[Hit]) -> list[str]:
     """All that is known of hits, for what must stand somewhere."""
-    return [
-        f"{hit.passage.content}\n{hit.passage.context}\n{hit.source.title}\n{hit.passage.date or hit.source.date or ''}"
+    parts = (
+        (hit.passage.content, hit.passage.context, hit.source.title, hit.passage.date or hit.source.known_date or "")
         for hit in hits
-    ]
+    )
+    return ["\n".join(one) for one in parts]
 
 
 def best_quote(passage: Passage, claim: set[str], tokens: Callable[[str], Sequence[str]]) -> str:

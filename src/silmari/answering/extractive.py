@@ -106,7 +106,7 @@ def nothing(question: str, trace: dict[str, Any], not_found: Mapping[Language, s
 def _everything(hit: Hit) -> str:
     """All that is known of a hit, for what must be named somewhere."""
     source, passage = hit.source, hit.passage
-    known = (passage.content, passage.context, source.title, source.uri, passage.date, source.date)
+    known = (passage.content, passage.context, source.title, source.uri, passage.date, source.known_date)
     return "\n".join(text for text in known if text)
 
 

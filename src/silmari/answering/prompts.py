@@ -114,7 +114,7 @@ def _source(piece: Piece, tag: str) -> str:
     source = piece.hit.source
     about = {
         "title": source.title or source.uri.rsplit("/", 1)[-1],
-        "date": piece.hit.passage.date or source.date or "",
+        "date": piece.hit.passage.date or source.known_date or "",
         "place": ", ".join(f"{key} {value}" for key, value in source.locator.items()),
         "under": piece.hit.passage.context,
     }

@@ -240,7 +240,7 @@ def show_sources(out: Console, answer: Answer) -> None:
     out.print("출처" if korean else "Sources", style="bold")
     for cited in answer.sources:
         place = where(cited.source.locator, "ko" if korean else "en")
-        dated = f", {cited.source.date}" if cited.source.date else ""
+        dated = f", {cited.source.known_date}" if cited.source.known_date else ""
         title = cited.source.title or shown(cited.source.uri)
         out.print(f"[{cited.n}] {title}{dated}" + (f", {place}" if place else ""), soft_wrap=True)
         taken = f"  ({tier_told(cited.tier)})" if cited.tier else ""

@@ -55,7 +55,7 @@ def _tell(report: AddReport) -> None:
     if waiting and report.estimate is None:
         out.print(f"{waiting:,} passages wait for a chat model that reads their relations: silmari build --llm NAME.")
     for note in report.notes:
-        out.print(note)
+        out.print(note, soft_wrap=True)
 
 
 def _tell_extracted(extracted: Extracted, out: Console) -> None:

@@ -90,7 +90,7 @@ def search(
     for hit in hits:
         source = hit.source
         place = where(source.locator)
-        dated = f", {source.date}" if source.date else ""
+        dated = f", {source.known_date}" if source.known_date else ""
         similarity = "–" if hit.similarity is None else f"{hit.similarity:.3f}"
         title = source.title or shown(source.uri)
         out.print(f"{hit.rank}. {title}{dated}" + (f", {place}" if place else ""), style="bold", soft_wrap=True)

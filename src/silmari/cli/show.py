@@ -39,7 +39,7 @@ def show(
         return
     out = console()
     source = passages[0][1]
-    out.print(f"{source.title}  ({source.category}, {source.date or 'no date'})", style="bold", soft_wrap=True)
+    out.print(f"{source.title}  ({source.category}, {source.known_date or 'no date'})", style="bold", soft_wrap=True)
     for uri in (source.uri, *source.also):
         out.print(uri, style="dim", soft_wrap=True)
     for passage, at in passages:
