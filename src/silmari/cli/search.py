@@ -110,7 +110,7 @@ def show_trace(trace: Mapping[str, Any], explain: bool) -> None:
     """The trace's notes, and on request its stages."""
     out = console()
     for note in trace.get("notes", ()):
-        out.print(f"Note: {note}", style="yellow")
+        out.print(f"Note: {note}", style="yellow", soft_wrap=True)
     if explain:
         for entry in trace.get("stages", ()):
             out.print(f"{entry['ms']:8.1f} ms  {entry['stage']}: {_listed(entry)}", style="dim", soft_wrap=True)
